@@ -41,12 +41,14 @@ typedef struct problem {
 static void gaussian_problem(problem_t *p, size_t n, double sd, double mean, double scale, double noise) {
   *p = (problem_t){.values = {(double)n * mean + noise}, .scales = {scale}};
   p->model = (tacit_latent_model_t){.n_records = n, .mean_scale = 1, .known_sd = sd};
-  p->release = (tacit_release_t){.lower = -1, .upper = 1, .n_values = 1, .values = p->values, .scales = p->scales};
+  p->release =
+      (tacit_release_t){.lower = -1, .upper = 1, .n_values = 1, .values = p->values, .scales = p->scales};
 }
 
 static void poisson_problem(problem_t *p, size_t n) {
   *p = (problem_t){.values = {3.0 * (double)n}, .scales = {20}};
-  p->model = (tacit_latent_model_t){.kind = TACIT_LATENT_POISSON, .n_records = n, .rate_shape = 2, .rate_rate = 1};
+  p->model =
+      (tacit_latent_model_t){.kind = TACIT_LATENT_POISSON, .n_records = n, .rate_shape = 2, .rate_rate = 1};
   p->release = (tacit_release_t){.upper = 20, .n_values = 1, .values = p->values, .scales = p->scales};
 }
 
@@ -62,8 +64,8 @@ static void table_problem(problem_t *p, size_t n) {
                                     .n_factors = 1,
                                     .n_levels = &p->n_levels,
                                     .concentration = p->concentration};
-  p->release =
-      (tacit_release_t){.kind = TACIT_RELEASE_COUNTS, .n_values = 16, .values = p->values, .scales = p->scales};
+  p->release = (tacit_release_t){
+      .kind = TACIT_RELEASE_COUNTS, .n_values = 16, .values = p->values, .scales = p->scales};
 }
 
 /* Seconds of an iteration; *n_leaps: leapfrog steps of an iteration. */
@@ -87,7 +89,8 @@ static double seconds_per_iteration(const problem_t *p, tacit_augment_settings_t
   return seconds / n;
 }
 
-static tacit_augment_settings_t with_method(tacit_augment_method_t method, bool interweave, tacit_augment_path_t path) {
+static tacit_augment_settings_t with_method(tacit_augment_method_t method, bool interweave,
+                                            tacit_augment_path_t path) {
   tacit_augment_settings_t s = tacit_augment_settings_default();
   s.method = method;
   s.interweave = interweave;
@@ -98,13 +101,11 @@ static tacit_augment_settings_t with_method(tacit_augment_method_t method, bool 
 }
 
 /* A path of one chain, again and again. */
-static void run_path(void *user) {
-  tacit_chain_step(user);
-}
+static void run_path(void *user) { tacit_chain_step(user); }
 
 /*
- * Leapfrog steps over a million latent records: a pass reads and writes z and momentum. What a path costs besides (momenta, energies)
- * is taken out by paths of two lengths.
+ * Leapfrog steps over a million latent records: a pass reads and writes z and momentum. What a path costs
+ * besides (momenta, energies) is taken out by paths of two lengths.
  */
 static void print_leapfrog(void) {
   enum { N_LATENT = 1000000, LONG = 48, SHORT = 16 };
@@ -131,23 +132,29 @@ static void print_leapfrog(void) {
 /* Bound: ChaCha20's rate over the 16 random bytes of a proposal and its acceptance. */
 static void print_rates(void) {
   enum { N = 10000 };
-  double leaps, stream = sodium_init() >= 0 ? stream_bytes_per_second() : 0; /* its fast code is chosen by the initialisation */
+  double leaps, stream = sodium_init() >= 0 ? stream_bytes_per_second()
+                                            : 0; /* its fast code is chosen by the initialisation */
   problem_t p;
   bench_begin();
   gaussian_problem(&p, N, 0.5, 0.2, 20, 0);
   tacit_augment_settings_t plain = with_method(TACIT_AUGMENT_GIBBS, false, TACIT_PATH_JOINT);
-  bench_print_value("gibbs, gaussian", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 1e8, false);
+  bench_print_value("gibbs, gaussian", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16,
+                    1e8, false);
   plain.interweave = true;
-  bench_print_value("gibbs interwoven, gaussian", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 0, false);
+  bench_print_value("gibbs interwoven, gaussian", "records/s", N / seconds_per_iteration(&p, plain, &leaps),
+                    stream / 16, 0, false);
   for (int i = 0; i < 2; i++) {
     tacit_augment_path_t path = i == 0 ? TACIT_PATH_JOINT : TACIT_PATH_COLLECTIVE;
     double seconds = seconds_per_iteration(&p, with_method(TACIT_AUGMENT_HMC, true, path), &leaps);
-    bench_print_value(i == 0 ? "hmc joint" : "hmc collective and sweep", "records*steps/s", N * leaps / seconds, 0, 0, false);
+    bench_print_value(i == 0 ? "hmc joint" : "hmc collective and sweep", "records*steps/s",
+                      N * leaps / seconds, 0, 0, false);
   }
   poisson_problem(&p, N);
-  bench_print_value("gibbs, poisson", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 0, false);
+  bench_print_value("gibbs, poisson", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16,
+                    0, false);
   table_problem(&p, N);
-  bench_print_value("gibbs, 16 cells", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16, 0, false);
+  bench_print_value("gibbs, 16 cells", "records/s", N / seconds_per_iteration(&p, plain, &leaps), stream / 16,
+                    0, false);
   print_leapfrog();
   bench_end();
 }
@@ -179,7 +186,8 @@ static tacit_augment_settings_t settings_of(const column_t *column) {
 }
 
 static void print_scaling(void) {
-  printf("microseconds of an iteration (epsilon 1, delta 1e-5, sd of records 0.5; paths of 16 steps)\n%9s", "n");
+  printf("microseconds of an iteration (epsilon 1, delta 1e-5, sd of records 0.5; paths of 16 steps)\n%9s",
+         "n");
   for (int c = 0; c < N_COLUMNS; c++) {
     printf(" %11s", columns[c].name);
   }

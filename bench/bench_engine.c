@@ -1,7 +1,7 @@
 /*
- * Record programs (src/model/program) beside the hand-written kernels of the same models, and beside the same instructions printed as C and
- * compiled by the system's compiler: a machine without dispatch, and without registers in memory. Prints rows of JSON (harness.h).
- * Ratios are of the least of many calls by turns.
+ * Record programs (src/model/program) beside the hand-written kernels of the same models, and beside the same
+ * instructions printed as C and compiled by the system's compiler: a machine without dispatch, and without
+ * registers in memory. Prints rows of JSON (harness.h). Ratios are of the least of many calls by turns.
  */
 #define _DEFAULT_SOURCE /* mkstemps */
 #include <dlfcn.h>
@@ -27,42 +27,63 @@ typedef struct model {
   bool has_kernel;
 } model_t;
 
-#define LINEAR(outcome, y) "data { vector<lower=-1, upper=1>[" #outcome "] x; " y " } parameters { vector[" #outcome "] beta; "
+#define LINEAR(outcome, y)                                                                                   \
+  "data { vector<lower=-1, upper=1>[" #outcome "] x; " y " } parameters { vector[" #outcome "] beta; "
 static const model_t MODELS[] = {
-    {"logistic", LINEAR(10, "int<lower=0, upper=1> y;") "} model { y ~ bernoulli_logit(dot_product(x, beta)); }", 10, TACIT_FAMILY_BERNOULLI, true},
-    {"logistic", LINEAR(50, "int<lower=0, upper=1> y;") "} model { y ~ bernoulli_logit(dot_product(x, beta)); }", 50, TACIT_FAMILY_BERNOULLI, true},
-    {"poisson", LINEAR(10, "int<lower=0, upper=200> k;") "} model { k ~ poisson_log(dot_product(x, beta)); }", 10, TACIT_FAMILY_POISSON, true},
-    {"poisson", LINEAR(50, "int<lower=0, upper=200> k;") "} model { k ~ poisson_log(dot_product(x, beta)); }", 50, TACIT_FAMILY_POISSON, true},
+    {"logistic",
+     LINEAR(10, "int<lower=0, upper=1> y;") "} model { y ~ bernoulli_logit(dot_product(x, beta)); }", 10,
+     TACIT_FAMILY_BERNOULLI, true},
+    {"logistic",
+     LINEAR(50, "int<lower=0, upper=1> y;") "} model { y ~ bernoulli_logit(dot_product(x, beta)); }", 50,
+     TACIT_FAMILY_BERNOULLI, true},
+    {"poisson", LINEAR(10, "int<lower=0, upper=200> k;") "} model { k ~ poisson_log(dot_product(x, beta)); }",
+     10, TACIT_FAMILY_POISSON, true},
+    {"poisson", LINEAR(50, "int<lower=0, upper=200> k;") "} model { k ~ poisson_log(dot_product(x, beta)); }",
+     50, TACIT_FAMILY_POISSON, true},
     {"negative binomial",
-     LINEAR(10, "int<lower=0, upper=200> k;") "real<lower=0> phi; } model { k ~ neg_binomial_2_log(dot_product(x, beta), phi); }", 10,
-     TACIT_FAMILY_POISSON, false},
-    {"weibull, censored",
-     LINEAR(10, "real<lower=0.01, upper=14> t; int<lower=0, upper=1> y;") "real<lower=0.2, upper=5> a; } model { if (y == 1) target += "
-                                                                          "weibull_lpdf(t | a, exp(dot_product(x, beta))); "
-                                                                          "else target += weibull_lccdf(t | a, exp(dot_product(x, beta))); }",
+     LINEAR(10, "int<lower=0, upper=200> k;") "real<lower=0> phi; } model { k ~ "
+                                              "neg_binomial_2_log(dot_product(x, beta), phi); }",
      10, TACIT_FAMILY_POISSON, false},
-    {"ordered logit, 5 levels", LINEAR(10, "int<lower=1, upper=5> v;") "ordered[4] c; } model { v ~ ordered_logistic(dot_product(x, beta), c); }", 10,
-     TACIT_FAMILY_POISSON, false},
+    {"weibull, censored",
+     LINEAR(10, "real<lower=0.01, upper=14> t; int<lower=0, upper=1> y;") "real<lower=0.2, upper=5> a; } "
+                                                                          "model { if (y == 1) target += "
+                                                                          "weibull_lpdf(t | a, "
+                                                                          "exp(dot_product(x, beta))); "
+                                                                          "else target += weibull_lccdf(t | "
+                                                                          "a, exp(dot_product(x, beta))); }",
+     10, TACIT_FAMILY_POISSON, false},
+    {"ordered logit, 5 levels",
+     LINEAR(10, "int<lower=1, upper=5> v;") "ordered[4] c; } model { v ~ ordered_logistic(dot_product(x, "
+                                            "beta), c); }",
+     10, TACIT_FAMILY_POISSON, false},
     {"student-t, nu and sigma free",
-     LINEAR(10, "real<lower=0.01, upper=14> t;") "real<lower=0> sigma; real<lower=1> nu; } model { t ~ student_t(nu, dot_product(x, beta), sigma); }",
+     LINEAR(10, "real<lower=0.01, upper=14> t;") "real<lower=0> sigma; real<lower=1> nu; } model { t ~ "
+                                                 "student_t(nu, dot_product(x, beta), sigma); }",
      10, TACIT_FAMILY_POISSON, false},
     {"mixture of 2",
-     LINEAR(10, "real<lower=0.01, upper=14> t;") "real<lower=0> sigma; real<lower=0, upper=1> w; real gap; } model { target += log_mix(w, "
-                                                 "normal_lpdf(t | dot_product(x, beta), sigma), normal_lpdf(t | dot_product(x, beta) + gap, "
+     LINEAR(10, "real<lower=0.01, upper=14> t;") "real<lower=0> sigma; real<lower=0, upper=1> w; real gap; } "
+                                                 "model { target += log_mix(w, "
+                                                 "normal_lpdf(t | dot_product(x, beta), sigma), "
+                                                 "normal_lpdf(t | dot_product(x, beta) + gap, "
                                                  "sigma)); }",
      10, TACIT_FAMILY_POISSON, false},
     {"logistic, 1 of 200 groups",
-     LINEAR(10, "int<lower=1, upper=200> g; int<lower=0, upper=1> y;") "real mu; real<lower=0> tau; vector<offset=mu, multiplier=tau>[200] alpha; } "
+     LINEAR(10, "int<lower=1, upper=200> g; int<lower=0, upper=1> y;") "real mu; real<lower=0> tau; "
+                                                                       "vector<offset=mu, "
+                                                                       "multiplier=tau>[200] alpha; } "
                                                                        "model { alpha ~ normal(mu, tau); "
-                                                                       "y ~ bernoulli_logit(alpha[g] + dot_product(x, beta)); }",
+                                                                       "y ~ bernoulli_logit(alpha[g] + "
+                                                                       "dot_product(x, beta)); }",
      10, TACIT_FAMILY_POISSON, false},
 };
 
 static const char *schema_text(void) {
   static char text[8192];
-  size_t n = (size_t)snprintf(text, sizeof text, "columns:\n  y: {type: binary}\n  k: {type: integer, lower: 0, upper: 200}\n"
-                              "  g: {type: integer, lower: 1, upper: 200}\n  v: {type: integer, lower: 1, upper: 5}\n"
-                              "  t: {type: numeric, lower: 0.01, upper: 14}\n");
+  size_t n = (size_t)snprintf(
+      text, sizeof text,
+      "columns:\n  y: {type: binary}\n  k: {type: integer, lower: 0, upper: 200}\n"
+      "  g: {type: integer, lower: 1, upper: 200}\n  v: {type: integer, lower: 1, upper: 5}\n"
+      "  t: {type: numeric, lower: 0.01, upper: 14}\n");
   for (int j = 1; j <= 50; j++) {
     n += (size_t)snprintf(text + n, sizeof text - n, "  x%d: {type: numeric, lower: -1, upper: 1}\n", j);
   }
@@ -74,32 +95,61 @@ static const char *schema_text(void) {
 static void print_operand(FILE *out, uint32_t which) {
   uint32_t number = which & TACIT_OPERAND_NUMBER;
   switch (which & ~TACIT_OPERAND_NUMBER) {
-    case TACIT_OPERAND_UNIFORM: fprintf(out, "set((double)uniforms[%u])", number * 16); break;
-    case TACIT_OPERAND_CONSTANT: fprintf(out, "k%u", number); break;
-    case TACIT_OPERAND_COLUMN: fprintf(out, "vfloat_load(x + %u)", number * 16); break;
-    default: fprintf(out, "r%u", number);
+  case TACIT_OPERAND_UNIFORM:
+    fprintf(out, "set((double)uniforms[%u])", number * 16);
+    break;
+  case TACIT_OPERAND_CONSTANT:
+    fprintf(out, "k%u", number);
+    break;
+  case TACIT_OPERAND_COLUMN:
+    fprintf(out, "vfloat_load(x + %u)", number * 16);
+    break;
+  default:
+    fprintf(out, "r%u", number);
   }
 }
 
 /* One operation of the machine's source, text and all, so that both compute the same. */
 static const char *const EXPRESSIONS[TACIT_MACHINE_COPY + 1] = {
-    [TACIT_OP_ADD] = "$a + $b", [TACIT_OP_SUB] = "$a - $b", [TACIT_OP_MUL] = "$a * $b", [TACIT_OP_DIV] = "$a / $b", [TACIT_OP_NEG] = "-$a",
-    [TACIT_MACHINE_MUL_ADD] = "$a * $b + $c", [TACIT_MACHINE_MUL_SUB] = "$a * $b - $c", [TACIT_MACHINE_SUB_MUL] = "$c - $a * $b",
-    [TACIT_MACHINE_NEG_MUL] = "-($a * $b)", [TACIT_MACHINE_COPY] = "$a", [TACIT_OP_EXP] = "lanes_exp($a)", [TACIT_OP_LOG] = "lanes_log($a)",
-    [TACIT_OP_LOG1P] = "lanes_log1p($a)", [TACIT_OP_LOG1P_EXP] = "lanes_log1p_exp($a)", [TACIT_OP_INV_LOGIT] = "lanes_inv_logit($a)",
-    [TACIT_OP_EXPM1] = "lanes_expm1($a)", [TACIT_OP_LOG1M_EXP] = "lanes_log1m_exp($a)", [TACIT_OP_SELECT] = "choose($a != (real)0, $b, $c)",
-    [TACIT_OP_EQUAL] = "truth($a == $b)", [TACIT_OP_LESS] = "truth($a < $b)", [TACIT_OP_AT_MOST] = "truth($a <= $b)",
-    [TACIT_OP_RATIO1] = "$a / ($a * $a + (real)1)", [TACIT_OP_RATIO2] = "($a * $a) / ($a * $a + (real)1)", [TACIT_OP_SQRT] = "root($a)",
-    [TACIT_OP_POW] = "lanes_pow($a, $b)", [TACIT_OP_DIGAMMA] = "lanes_digamma($a)", [TACIT_OP_ABS] = "size_of($a)"};
+    [TACIT_OP_ADD] = "$a + $b",
+    [TACIT_OP_SUB] = "$a - $b",
+    [TACIT_OP_MUL] = "$a * $b",
+    [TACIT_OP_DIV] = "$a / $b",
+    [TACIT_OP_NEG] = "-$a",
+    [TACIT_MACHINE_MUL_ADD] = "$a * $b + $c",
+    [TACIT_MACHINE_MUL_SUB] = "$a * $b - $c",
+    [TACIT_MACHINE_SUB_MUL] = "$c - $a * $b",
+    [TACIT_MACHINE_NEG_MUL] = "-($a * $b)",
+    [TACIT_MACHINE_COPY] = "$a",
+    [TACIT_OP_EXP] = "lanes_exp($a)",
+    [TACIT_OP_LOG] = "lanes_log($a)",
+    [TACIT_OP_LOG1P] = "lanes_log1p($a)",
+    [TACIT_OP_LOG1P_EXP] = "lanes_log1p_exp($a)",
+    [TACIT_OP_INV_LOGIT] = "lanes_inv_logit($a)",
+    [TACIT_OP_EXPM1] = "lanes_expm1($a)",
+    [TACIT_OP_LOG1M_EXP] = "lanes_log1m_exp($a)",
+    [TACIT_OP_SELECT] = "choose($a != (real)0, $b, $c)",
+    [TACIT_OP_EQUAL] = "truth($a == $b)",
+    [TACIT_OP_LESS] = "truth($a < $b)",
+    [TACIT_OP_AT_MOST] = "truth($a <= $b)",
+    [TACIT_OP_RATIO1] = "$a / ($a * $a + (real)1)",
+    [TACIT_OP_RATIO2] = "($a * $a) / ($a * $a + (real)1)",
+    [TACIT_OP_SQRT] = "root($a)",
+    [TACIT_OP_POW] = "lanes_pow($a, $b)",
+    [TACIT_OP_DIGAMMA] = "lanes_digamma($a)",
+    [TACIT_OP_ABS] = "size_of($a)"};
 
 static bool print_c(FILE *out, const tacit_code_t *code, size_t n_columns, size_t n_rows) {
-  fprintf(out,
-          "#define TACIT_LANES_DOUBLE 0\n#include \"program/lanes.h\"\nvoid rows(const float *block, size_t n_blocks, const float *uniforms, "
-          "const float *scalars, float *out);\nvoid rows(const float *block, size_t n_blocks, const float *uniforms, const float *scalars, float "
-          "*out) {\n"
-          "for (size_t i = 0; i < n_blocks; i++) for (size_t lane = 0; lane < 16; lane += LANES) {\n"
-          "const float *x = block + i * %zu + lane; float *o = out + i * %zu + lane; vreal s[4]; vwhole at;\n",
-          n_columns * 16, n_rows * 16);
+  fprintf(
+      out,
+      "#define TACIT_LANES_DOUBLE 0\n#include \"program/lanes.h\"\nvoid rows(const float *block, size_t "
+      "n_blocks, const float *uniforms, "
+      "const float *scalars, float *out);\nvoid rows(const float *block, size_t n_blocks, const float "
+      "*uniforms, const float *scalars, float "
+      "*out) {\n"
+      "for (size_t i = 0; i < n_blocks; i++) for (size_t lane = 0; lane < 16; lane += LANES) {\n"
+      "const float *x = block + i * %zu + lane; float *o = out + i * %zu + lane; vreal s[4]; vwhole at;\n",
+      n_columns * 16, n_rows * 16);
   for (size_t i = 0; i < code->n_constants; i++) {
     fprintf(out, "vreal k%zu = set(%a);\n", i, code->constants[i * 16]);
   }
@@ -113,7 +163,8 @@ static bool print_c(FILE *out, const tacit_code_t *code, size_t n_columns, size_
     snprintf(to, sizeof to, is_out ? "vreal d%zu" : "r%zu", is_out ? k : (size_t)in->d);
     if (in->op == TACIT_OP_DOT) {
       fprintf(out,
-              "s[0] = s[1] = s[2] = s[3] = set(0); for (size_t j = 0; j < %u; j++) s[j %% 4] += vfloat_load(x + (%u + j) * 16) * scalars[%u + j];\n"
+              "s[0] = s[1] = s[2] = s[3] = set(0); for (size_t j = 0; j < %u; j++) s[j %% 4] += "
+              "vfloat_load(x + (%u + j) * 16) * scalars[%u + j];\n"
               "%s = (s[0] + s[1]) + (s[2] + s[3]);\n",
               in->n, in->a, in->b, to);
     } else if (in->op == TACIT_MACHINE_LOAD) {
@@ -122,7 +173,8 @@ static bool print_c(FILE *out, const tacit_code_t *code, size_t n_columns, size_
       fprintf(out, "at = __builtin_convertvector(greater(lesser(");
       print_operand(out, in->a);
       fprintf(out,
-              " - %af, set(%u)), set(0)), vwhole); { real t[LANES]; for (size_t j = 0; j < LANES; j++) t[j] = scalars[%u + at[j]]; s[0] = load(t); } "
+              " - %af, set(%u)), set(0)), vwhole); { real t[LANES]; for (size_t j = 0; j < LANES; j++) t[j] "
+              "= scalars[%u + at[j]]; s[0] = load(t); } "
               "%s = s[0];\n",
               (double)in->first, in->n - 1, in->b, to);
     } else if (in->op > TACIT_MACHINE_COPY || EXPRESSIONS[in->op] == NULL) {
@@ -147,7 +199,8 @@ static bool print_c(FILE *out, const tacit_code_t *code, size_t n_columns, size_
   return true;
 }
 
-typedef void (*compiled_rows)(const float *block, size_t n_blocks, const float *uniforms, const float *scalars, float *out);
+typedef void (*compiled_rows)(const float *block, size_t n_blocks, const float *uniforms,
+                              const float *scalars, float *out);
 
 static compiled_rows compile_c(const tacit_compiled_t *p) {
   char source[] = "/tmp/tacit-bench-XXXXXX.c", object[64], command[1024];
@@ -160,8 +213,9 @@ static compiled_rows compile_c(const tacit_compiled_t *p) {
   fclose(out);
   snprintf(object, sizeof object, "%s.so", source);
   snprintf(command, sizeof command,
-           "cc -O3 -std=gnu17 -ffp-contract=off -fno-math-errno -march=native -w -shared -fPIC -I%s/src -I%s/include -o %s %s", TACIT_SOURCE,
-           TACIT_SOURCE, object, source);
+           "cc -O3 -std=gnu17 -ffp-contract=off -fno-math-errno -march=native -w -shared -fPIC -I%s/src "
+           "-I%s/include -o %s %s",
+           TACIT_SOURCE, TACIT_SOURCE, object, source);
   void *library = ok && system(command) == 0 ? dlopen(object, RTLD_NOW) : NULL;
   unlink(object);
   unlink(source);
@@ -224,7 +278,9 @@ static void ratios(bench_t *b, tacit_curator_t *curator) {
     b->prop[i] = b->theta[i] + 0.01;
     b->theta[i] += 0x1p-30;
   }
-  bench_require(tacit_curator_release_log_ratio(curator, b->n_theta, b->theta, b->prop, 0, b->out, b->noise_sd, &err), &err);
+  bench_require(
+      tacit_curator_release_log_ratio(curator, b->n_theta, b->theta, b->prop, 0, b->out, b->noise_sd, &err),
+      &err);
 }
 static void engine_ratios(void *user) { ratios(user, ((bench_t *)user)->engine); }
 static void beside_ratios(void *user) { ratios(user, ((bench_t *)user)->beside); }
@@ -243,7 +299,8 @@ static void by_turns(bench_call first, bench_call second, void *user, double lea
   }
 }
 
-static void print(const model_t *m, size_t n_theta, const char *what, double seconds, double other, const char *beside, double target) {
+static void print(const model_t *m, size_t n_theta, const char *what, double seconds, double other,
+                  const char *beside, double target) {
   char name[160];
   snprintf(name, sizeof name, "engine, %s, d=%zu K=%zu: %s", m->name, m->d, n_theta, what);
   bench_print_value(name, "ns/record", seconds * 1e9 / N, 0, 0, true);
@@ -262,8 +319,10 @@ static void open_bench(bench_t *b, const model_t *m, tacit_program_t *program) {
   for (size_t i = 0; raw != NULL && i < n_raw * N; i++) {
     const tacit_graph_column_t *c = &p->graph->columns[i / N];
     double u = bench_uniform(&state);
-    raw[i] = c->is_integer ? floor(c->lower + u * (fmin(c->upper, c->lower == 0 && c->upper == 200 ? 6 : c->upper) - c->lower + 1))
-                           : c->lower + u * (c->upper - c->lower);
+    raw[i] = c->is_integer
+                 ? floor(c->lower +
+                         u * (fmin(c->upper, c->lower == 0 && c->upper == 200 ? 6 : c->upper) - c->lower + 1))
+                 : c->lower + u * (c->upper - c->lower);
   }
   tacit_compiled_derive(p, N, raw, packed);
   tacit_records_t **records[2] = {&b->records, &b->copy};

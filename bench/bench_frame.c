@@ -1,6 +1,7 @@
 /*
- * A fit of 10^6 records that are in memory as an Arrow stream, in C: what the packages for Python and R are measured beside. Prints the least CPU
- * seconds of nine fits (reading, packing, norms, three gradients), and the largest resident size of one above what was there before it, in MiB.
+ * A fit of 10^6 records that are in memory as an Arrow stream, in C: what the packages for Python and R are
+ * measured beside. Prints the least CPU seconds of nine fits (reading, packing, norms, three gradients), and
+ * the largest resident size of one above what was there before it, in MiB.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +27,11 @@ static void release_stream(struct ArrowArrayStream *stream) { stream->release = 
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
   (void)stream;
-  *out = (struct ArrowSchema){.format = "+s", .name = "", .n_children = N_COLUMNS, .children = schema_pointers, .release = release_schema};
+  *out = (struct ArrowSchema){.format = "+s",
+                              .name = "",
+                              .n_children = N_COLUMNS,
+                              .children = schema_pointers,
+                              .release = release_schema};
   return 0;
 }
 
@@ -34,7 +39,11 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
   bool is_done = stream->private_data == NULL;
   stream->private_data = NULL;
   *out = is_done ? (struct ArrowArray){0}
-                 : (struct ArrowArray){.length = N, .n_buffers = 1, .buffers = &no_bitmap, .n_children = N_COLUMNS, .children = array_pointers,
+                 : (struct ArrowArray){.length = N,
+                                       .n_buffers = 1,
+                                       .buffers = &no_bitmap,
+                                       .n_children = N_COLUMNS,
+                                       .children = array_pointers,
                                        .release = release_array};
   return 0;
 }
@@ -50,8 +59,10 @@ static bool make_columns(void) {
       values[j][i] = j == 0 ? (double)(i % 3 % 2) : (double)((i * (2 * j + 1) * 31 + j) % 1000);
     }
     buffers[j][1] = values[j];
-    schemas[j] = (struct ArrowSchema){.format = "g", .name = names[j], .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
-    arrays[j] = (struct ArrowArray){.length = N, .n_buffers = 2, .buffers = buffers[j], .release = release_array};
+    schemas[j] = (struct ArrowSchema){
+        .format = "g", .name = names[j], .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
+    arrays[j] =
+        (struct ArrowArray){.length = N, .n_buffers = 2, .buffers = buffers[j], .release = release_array};
     schema_pointers[j] = &schemas[j];
     array_pointers[j] = &arrays[j];
   }
@@ -59,11 +70,13 @@ static bool make_columns(void) {
 }
 
 static tacit_status_t fit_once(tacit_error_t *err) {
-  static const char *const settings[][2] = {{"family", "bernoulli"}, {"method", "hmc"},     {"exposed", "true"},   {"chains", "1"},
-                                            {"draws", "1"},          {"warmup", "0"},       {"step-size", "0.01"}, {"leapfrog", "2"}};
-  static const char schema[] = "columns:\n  y: {type: binary}\n  x0: {type: numeric, lower: 0, upper: 1000}\n"
-                               "  x1: {type: numeric, lower: 0, upper: 1000}\n  x2: {type: numeric, lower: 0, upper: 1000}\n"
-                               "  x3: {type: numeric, lower: 0, upper: 1000}\n";
+  static const char *const settings[][2] = {{"family", "bernoulli"}, {"method", "hmc"}, {"exposed", "true"},
+                                            {"chains", "1"},         {"draws", "1"},    {"warmup", "0"},
+                                            {"step-size", "0.01"},   {"leapfrog", "2"}};
+  static const char schema[] =
+      "columns:\n  y: {type: binary}\n  x0: {type: numeric, lower: 0, upper: 1000}\n"
+      "  x1: {type: numeric, lower: 0, upper: 1000}\n  x2: {type: numeric, lower: 0, upper: 1000}\n"
+      "  x3: {type: numeric, lower: 0, upper: 1000}\n";
   struct ArrowArrayStream stream = {get_schema, get_next, NULL, release_stream, &stream};
   tacit_fit_t *fit;
   tacit_status_t status = tacit_fit_new(&fit, "y ~ x0 + x1 + x2 + x3", err);

@@ -1,6 +1,6 @@
 /*
- * Full passes over the records: clipped gradients and log-likelihood ratios of every family, against what they must read and
- * compute. Prints rows of JSON (harness.h).
+ * Full passes over the records: clipped gradients and log-likelihood ratios of every family, against what
+ * they must read and compute. Prints rows of JSON (harness.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@
 #include "tacit/data.h"
 #include "tacit/model.h"
 
-/* PASS_STEP: ratios of a chain's steps, the log-likelihoods of one end being kept. PASS_NORMS: what opening a curator computes. */
+/* PASS_STEP: ratios of a chain's steps, the log-likelihoods of one end being kept. PASS_NORMS: what opening a
+ * curator computes. */
 typedef enum pass_kind { PASS_GRADIENT, PASS_RATIO, PASS_STEP, PASS_UNITS, PASS_NORMS } pass_kind_t;
 
 typedef struct pass_case {
@@ -40,11 +41,12 @@ static void call(void *user) {
     tacit_door_measure_records(run->curator->door);
   } else if (run->kind == PASS_RATIO || run->kind == PASS_STEP) {
     run->theta_prop[0] += 0x1p-20;
-    bench_require(tacit_curator_release_log_ratio(run->curator, run->n_theta, run->theta, run->theta_prop, 0, run->out,
-                                                  run->noise_sd, &err),
+    bench_require(tacit_curator_release_log_ratio(run->curator, run->n_theta, run->theta, run->theta_prop, 0,
+                                                  run->out, run->noise_sd, &err),
                   &err);
   } else {
-    bench_require(tacit_curator_release_gradient(run->curator, run->n_theta, run->theta, 0, run->out, &err), &err);
+    bench_require(tacit_curator_release_gradient(run->curator, run->n_theta, run->theta, 0, run->out, &err),
+                  &err);
   }
 }
 
@@ -101,8 +103,10 @@ static void close_run(run_t *run) {
   free(run->noise_sd);
 }
 
-static void measure(tacit_records_t *records, const tacit_record_model_t *model, const pass_case_t *c, bench_work_t work) {
-  size_t n = tacit_records_n(records), n_bytes = tacit_records_n_blocks(records) * 64 * tacit_records_n_columns(records);
+static void measure(tacit_records_t *records, const tacit_record_model_t *model, const pass_case_t *c,
+                    bench_work_t work) {
+  size_t n = tacit_records_n(records),
+         n_bytes = tacit_records_n_blocks(records) * 64 * tacit_records_n_columns(records);
   run_t run = open_run(records, model, c);
   bench_time_t time = bench_measure(call, &run, tacit_records_block(records, 0), n_bytes, c->n_threads);
   char name[128];
@@ -115,20 +119,29 @@ static void measure(tacit_records_t *records, const tacit_record_model_t *model,
 
 /* ---- linear models ---- */
 
-enum { EXP_FLOPS = 25, DOUBLE_EXP_FLOPS = 74, DOUBLE_LOG1P_EXP_FLOPS = 72 }; /* base/vector.h, a double counting as two */
+enum {
+  EXP_FLOPS = 25,
+  DOUBLE_EXP_FLOPS = 74,
+  DOUBLE_LOG1P_EXP_FLOPS = 72
+}; /* base/vector.h, a double counting as two */
 
 /* Link and clipping: flops and divisions of one record's residual. */
 static bench_work_t link_work(const pass_case_t *c) {
   double l = (double)c->n_linear;
   switch (c->family) {
-    case TACIT_FAMILY_BERNOULLI: return (bench_work_t){0, EXP_FLOPS + 3, 1};
-    case TACIT_FAMILY_POISSON: return (bench_work_t){0, EXP_FLOPS + 1, 0};
-    case TACIT_FAMILY_GAUSSIAN: return (bench_work_t){0, 3, 0};
-    default: return (bench_work_t){0, (EXP_FLOPS + 6) * l + EXP_FLOPS, 1};
+  case TACIT_FAMILY_BERNOULLI:
+    return (bench_work_t){0, EXP_FLOPS + 3, 1};
+  case TACIT_FAMILY_POISSON:
+    return (bench_work_t){0, EXP_FLOPS + 1, 0};
+  case TACIT_FAMILY_GAUSSIAN:
+    return (bench_work_t){0, 3, 0};
+  default:
+    return (bench_work_t){0, (EXP_FLOPS + 6) * l + EXP_FLOPS, 1};
   }
 }
 
-/* Predictors: a product and a sum a feature; integers: a product, a conversion and a sum. Features, response, norm. */
+/* Predictors: a product and a sum a feature; integers: a product, a conversion and a sum. Features, response,
+ * norm. */
 static bench_work_t gradient_work(const pass_case_t *c) {
   double l = (double)c->n_linear, p = (double)c->n_features, k = (double)c->n_theta;
   bench_work_t link = link_work(c);
@@ -140,15 +153,23 @@ static bench_work_t ratio_work(const pass_case_t *c) {
   double l = (double)c->n_linear, p = (double)c->n_features, k = (double)c->n_theta, link = 0, divisions = 0;
   double ends = c->kind == PASS_STEP ? 1 : 2, kept = c->kind == PASS_STEP ? 16 * k : 0;
   switch (c->family) {
-    case TACIT_FAMILY_BERNOULLI: link = DOUBLE_LOG1P_EXP_FLOPS, divisions = 2; break;
-    case TACIT_FAMILY_POISSON: link = DOUBLE_EXP_FLOPS; break;
-    case TACIT_FAMILY_CATEGORICAL: link = 2 * DOUBLE_EXP_FLOPS * l; break;
-    default: break;
+  case TACIT_FAMILY_BERNOULLI:
+    link = DOUBLE_LOG1P_EXP_FLOPS, divisions = 2;
+    break;
+  case TACIT_FAMILY_POISSON:
+    link = DOUBLE_EXP_FLOPS;
+    break;
+  case TACIT_FAMILY_CATEGORICAL:
+    link = 2 * DOUBLE_EXP_FLOPS * l;
+    break;
+  default:
+    break;
   }
   return (bench_work_t){4 * (p + 2) + kept, ends * k * (6 * l * p + link), ends * k * divisions};
 }
 
-/* A conversion, a product and a sum a feature in double, a test for what is not finite; then a root, and the next float. */
+/* A conversion, a product and a sum a feature in double, a test for what is not finite; then a root, and the
+ * next float. */
 static bench_work_t norms_work(const pass_case_t *c) {
   double p = (double)c->n_features;
   return (bench_work_t){4 * (p + 2), 6 * p + 3 * (p + 1) + 10, 2};
@@ -160,7 +181,8 @@ static bench_work_t work_of(const pass_case_t *c) {
 }
 
 static void bench_linear(const pass_case_t *c) {
-  tacit_glm_kernel_t kernel = {c->family, c->n_features, c->n_linear, 0, c->family == TACIT_FAMILY_GAUSSIAN, false};
+  tacit_glm_kernel_t kernel = {c->family, c->n_features, c->n_linear, 0, c->family == TACIT_FAMILY_GAUSSIAN,
+                               false};
   tacit_record_model_t model = {.name = "glm",
                                 .dim = c->n_linear * c->n_features,
                                 .n_columns = c->n_features + 1,
@@ -178,7 +200,9 @@ static void bench_linear(const pass_case_t *c) {
     for (size_t u = 0; offsets != NULL && u <= n_units; u++) {
       offsets[u] = 4 * u;
     }
-    bench_require(offsets != NULL ? tacit_records_set_units(records, offsets, n_units, &err) : tacit_error_memory(&err), &err);
+    bench_require(offsets != NULL ? tacit_records_set_units(records, offsets, n_units, &err)
+                                  : tacit_error_memory(&err),
+                  &err);
     free(offsets);
   }
   measure(records, &model, c, work_of(c));
@@ -205,10 +229,13 @@ static void bench_paper_models(void) {
   /* A gradient: 2 operations a coordinate; its integers: 3 for the norm, 4 for weight, conversion and sum. */
   bench_analytic("banana gradient", &banana, 100000, 4, PASS_GRADIENT, (bench_work_t){0, 2 * 9 + 2, 0});
   bench_analytic("gaussian mean gradient", &mean, 100000, 4, PASS_GRADIENT, (bench_work_t){0, 10 * 9, 0});
-  bench_analytic("mixture gradient", &mixture, 50000, 4, PASS_GRADIENT, (bench_work_t){0, 2 * 7 + EXP_FLOPS + 14, 1});
+  bench_analytic("mixture gradient", &mixture, 50000, 4, PASS_GRADIENT,
+                 (bench_work_t){0, 2 * 7 + EXP_FLOPS + 14, 1});
   /* Both ends in double, 3 operations a coordinate, then about 10 for the grid. */
-  bench_analytic("banana log ratio", &banana, 100000, 4, PASS_RATIO, (bench_work_t){0, 2 * (2 * 4 * 2 + 14), 0});
-  bench_analytic("gaussian mean log ratio", &mean, 100000, 4, PASS_RATIO, (bench_work_t){0, 2 * (2 * 4 * 10 + 14), 0});
+  bench_analytic("banana log ratio", &banana, 100000, 4, PASS_RATIO,
+                 (bench_work_t){0, 2 * (2 * 4 * 2 + 14), 0});
+  bench_analytic("gaussian mean log ratio", &mean, 100000, 4, PASS_RATIO,
+                 (bench_work_t){0, 2 * (2 * 4 * 10 + 14), 0});
   bench_analytic("mixture log ratio", &mixture, 50000, 1, PASS_RATIO,
                  (bench_work_t){0, 2 * (DOUBLE_LOG1P_EXP_FLOPS + 2 * 10 + 14), 4});
   bench_analytic("mixture log ratio, one end kept", &mixture, 50000, 1, PASS_STEP,
@@ -221,15 +248,19 @@ static void bench_paper_models(void) {
 /* Cost of the logistic gradient against records, parameters, chains and threads. */
 static void bench_scaling(void) {
   static const size_t points[][4] = {
-      {1000, 10, 1, 1},   {10000, 10, 1, 1},  {100000, 10, 1, 1}, {1000000, 10, 1, 1}, {10000000, 10, 1, 1}, /* n */
-      {10000, 2, 1, 1},   {10000, 20, 1, 1},  {10000, 50, 1, 1},  {10000, 100, 1, 1},  {10000, 200, 1, 1},   /* d */
-      {4000, 500, 1, 1},  {4000, 1000, 1, 1}, {1000000, 2, 1, 1}, {1000000, 50, 1, 1}, {200000, 200, 1, 1},
-      {100000, 1000, 1, 1}, {10000, 10, 2, 1}, {10000, 10, 4, 1}, {10000, 10, 8, 1},   {10000, 10, 16, 1}, /* K */
-      {10000, 50, 2, 1},  {10000, 50, 4, 1},  {10000, 50, 8, 1},  {10000, 50, 16, 1},  {1000000, 50, 4, 1},
-      {1000000, 50, 16, 1}, {200000, 50, 4, 2}, {200000, 50, 4, 1}}; /* threads */
+      {1000, 10, 1, 1},     {10000, 10, 1, 1},    {100000, 10, 1, 1}, {1000000, 10, 1, 1},
+      {10000000, 10, 1, 1}, /* n */
+      {10000, 2, 1, 1},     {10000, 20, 1, 1},    {10000, 50, 1, 1},  {10000, 100, 1, 1},
+      {10000, 200, 1, 1}, /* d */
+      {4000, 500, 1, 1},    {4000, 1000, 1, 1},   {1000000, 2, 1, 1}, {1000000, 50, 1, 1},
+      {200000, 200, 1, 1},  {100000, 1000, 1, 1}, {10000, 10, 2, 1},  {10000, 10, 4, 1},
+      {10000, 10, 8, 1},    {10000, 10, 16, 1}, /* K */
+      {10000, 50, 2, 1},    {10000, 50, 4, 1},    {10000, 50, 8, 1},  {10000, 50, 16, 1},
+      {1000000, 50, 4, 1},  {1000000, 50, 16, 1}, {200000, 50, 4, 2}, {200000, 50, 4, 1}}; /* threads */
   for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
     const size_t *at = points[i];
-    bench_linear(&(pass_case_t){"logistic gradient", TACIT_FAMILY_BERNOULLI, at[0], at[1], 1, at[2], at[3], PASS_GRADIENT});
+    bench_linear(&(pass_case_t){"logistic gradient", TACIT_FAMILY_BERNOULLI, at[0], at[1], 1, at[2], at[3],
+                                PASS_GRADIENT});
   }
 }
 

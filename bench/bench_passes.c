@@ -1,6 +1,6 @@
 /*
- * What samplers ask of the curator: minibatch passes, decisions, whole iterations, and the share of an iteration that is spent
- * in passes over the records. Prints rows of JSON (harness.h).
+ * What samplers ask of the curator: minibatch passes, decisions, whole iterations, and the share of an
+ * iteration that is spent in passes over the records. Prints rows of JSON (harness.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -81,9 +81,11 @@ static void open_box(box_t *box, tacit_records_t *records, double clip, bool is_
   bench_require(tacit_budget_new(&box->budget, 1e15, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), &err);
   settings.subset_noise = is_exposed ? box->noise : NULL;
   if (is_exposed) {
-    bench_require(tacit_curator_new_exposed(&box->curator, records, &box->model.records, &settings, &err), &err);
+    bench_require(tacit_curator_new_exposed(&box->curator, records, &box->model.records, &settings, &err),
+                  &err);
   } else {
-    bench_require(tacit_curator_new(&box->curator, records, &box->model.records, box->budget, box->noise, &settings, &err),
+    bench_require(tacit_curator_new(&box->curator, records, &box->model.records, box->budget, box->noise,
+                                    &settings, &err),
                   &err);
   }
   box->theta = zeros(16 * box->model.records.dim);
@@ -114,10 +116,13 @@ static bench_time_t measure(box_t *box, bench_call call, size_t n_threads) {
 static void sampled_gradient(void *user) {
   box_t *box = user;
   tacit_error_t err;
-  bench_require(tacit_curator_release_sampled_gradient(box->curator, 1, box->theta, box->rate, 1, box->out, &err), &err);
+  bench_require(
+      tacit_curator_release_sampled_gradient(box->curator, 1, box->theta, box->rate, 1, box->out, &err),
+      &err);
 }
 
-/* One record of sixteen is drawn from a block now and then, so that each of its columns costs a line of 64 bytes. */
+/* One record of sixteen is drawn from a block now and then, so that each of its columns costs a line of 64
+ * bytes. */
 static void bench_minibatch(size_t n, size_t p) {
   box_t box = {.model = logistic(p), .rate = tacit_curator_sampling_rate(0.01)};
   open_box(&box, make_records(n, p + 1, true), 1, true, 1);
@@ -134,7 +139,8 @@ enum { N_DECISIONS = 64 };
 
 static void tuna_decisions(void *user) {
   box_t *box = user;
-  tacit_minibatch_rule_t rule = {.max_bound = 0.0101, .intensity = 0.01, .n_public = 50000, .max_batch = 50000};
+  tacit_minibatch_rule_t rule = {
+      .max_bound = 0.0101, .intensity = 0.01, .n_public = 50000, .max_batch = 50000};
   double correction = 0;
   bool accepted;
   tacit_error_t err;
@@ -152,8 +158,8 @@ static void bench_tuna(void) {
   open_box(&box, make_records(50000, 1, false), 2, true, 1);
   box.theta_prop[0] = 0.005;
   bench_time_t time = measure(&box, tuna_decisions, 1);
-  bench_print_value("dp-fast-mh, N=50000, batch of 1000: 4000 iterations", "s", time.seconds / N_DECISIONS * 4000, 0, 0.1,
-                    true);
+  bench_print_value("dp-fast-mh, N=50000, batch of 1000: 4000 iterations", "s",
+                    time.seconds / N_DECISIONS * 4000, 0, 0.1, true);
   /* A line of 64 bytes and a norm; both ends in double; a word for the place and one for the bit. */
   bench_work_t work = {128, 2 * 106, 4};
   bench_print_time("dp-fast-mh decision", "ns/candidate", 1000.0 * N_DECISIONS, work, time, 0);
@@ -171,7 +177,8 @@ static void langevin(void *user) {
   for (size_t j = 0; j < dim; j++) {
     metric[j] = 1;
   }
-  tacit_langevin_pairs_t pairs = {{1, box->theta, box->theta_prop, &correction, &accepted}, grad, grad, metric, 0.1};
+  tacit_langevin_pairs_t pairs = {
+      {1, box->theta, box->theta_prop, &correction, &accepted}, grad, grad, metric, 0.1};
   tacit_langevin_work_t work;
   tacit_door_product_t product;
   tacit_wide_t log_ratio;
@@ -217,8 +224,8 @@ static void sample(void *user) {
   tacit_draws_t draws;
   tacit_sample_end_t end;
   tacit_error_t err;
-  bench_require(tacit_sample(tacit_method_find(run->setting->method), run->box.curator, &run->box.model.parameters,
-                             &run->sampler, &draws, &end, &err),
+  bench_require(tacit_sample(tacit_method_find(run->setting->method), run->box.curator,
+                             &run->box.model.parameters, &run->sampler, &draws, &end, &err),
                 &err);
   tacit_draws_clear(&draws);
 }
@@ -241,10 +248,12 @@ static void passes(void *user) {
   }
 }
 
-static void bench_run(const setting_t *setting, tacit_model_t model, double iterations, const char *name, double target) {
+static void bench_run(const setting_t *setting, tacit_model_t model, double iterations, const char *name,
+                      double target) {
   run_t run = {.box = {.model = model}, .setting = setting, .sampler = tacit_sampler_settings_default()};
   size_t dim = model.records.dim;
-  open_box(&run.box, make_records(setting->n_records, model.records.n_columns, false), setting->clip, false, 1);
+  open_box(&run.box, make_records(setting->n_records, model.records.n_columns, false), setting->clip, false,
+           1);
   run.sampler.n_chains = setting->n_chains;
   run.sampler.n_warmup = 0;
   run.sampler.n_draws = setting->n_draws;
@@ -264,7 +273,8 @@ static void bench_run(const setting_t *setting, tacit_model_t model, double iter
   snprintf(text, sizeof text, "%s: share of time in passes", setting->name);
   bench_print_value(text, "", fmin(alone.seconds / all.seconds, 1), 1, 0.95, false);
   snprintf(text, sizeof text, "%s: iterations", setting->name);
-  bench_print_value(text, "1/s", (double)setting->n_draws / all.seconds, (double)setting->n_draws / alone.seconds, 0, false);
+  bench_print_value(text, "1/s", (double)setting->n_draws / all.seconds,
+                    (double)setting->n_draws / alone.seconds, 0, false);
   close_box(&run.box);
 }
 
@@ -274,8 +284,10 @@ static void bench_hamiltonian(void) {
   const double ones[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   bench_require(tacit_model_init_banana(&banana, 2, 1, 0, 0, 1, ones, &err), &err);
   bench_require(tacit_model_init_gaussian_mean(&mean, 10, ones, 1, &err), &err);
-  bench_run(&(setting_t){"dp-hmc, banana n=100000 L=25 4 chains", "dp-hmc", 100000, 4, 25, 4, 4}, banana, 0, NULL, 0);
-  bench_run(&(setting_t){"dp-hmc, gaussian d=10 n=100000 L=12 4 chains", "dp-hmc", 100000, 4, 12, 4, 4}, mean, 0, NULL, 0);
+  bench_run(&(setting_t){"dp-hmc, banana n=100000 L=25 4 chains", "dp-hmc", 100000, 4, 25, 4, 4}, banana, 0,
+            NULL, 0);
+  bench_run(&(setting_t){"dp-hmc, gaussian d=10 n=100000 L=12 4 chains", "dp-hmc", 100000, 4, 12, 4, 4}, mean,
+            0, NULL, 0);
 }
 
 static void bench_random_walk(void) {

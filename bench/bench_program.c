@@ -1,6 +1,6 @@
 /*
- * Reading and importing CSV, packing, and the start of the program itself: `bench_program TACIT DATA SCHEMA`. Prints rows
- * of JSON (harness.h).
+ * Reading and importing CSV, packing, and the start of the program itself: `bench_program TACIT DATA SCHEMA`.
+ * Prints rows of JSON (harness.h).
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -20,14 +20,13 @@ extern char **environ;
 
 enum { N_ROWS = 100000, N_WIDE_ROWS = 1000000 };
 
-static const char schema_text[] =
-    "relation: substitute\nunit: row\ncolumns:\n"
-    "  age: {type: integer, lower: 0, upper: 120}\n"
-    "  dose: {type: numeric, lower: 0, upper: 100}\n"
-    "  score: {type: numeric, lower: -10, upper: 10}\n"
-    "  weight: {type: numeric, lower: 0, upper: 200}\n"
-    "  arm: {type: categorical, levels: [control, treated]}\n"
-    "  event: {type: binary}\n";
+static const char schema_text[] = "relation: substitute\nunit: row\ncolumns:\n"
+                                  "  age: {type: integer, lower: 0, upper: 120}\n"
+                                  "  dose: {type: numeric, lower: 0, upper: 100}\n"
+                                  "  score: {type: numeric, lower: -10, upper: 10}\n"
+                                  "  weight: {type: numeric, lower: 0, upper: 200}\n"
+                                  "  arm: {type: categorical, levels: [control, treated]}\n"
+                                  "  event: {type: binary}\n";
 
 static const char wide_schema_text[] =
     "columns:\n  y: {type: binary}\n"
@@ -62,8 +61,8 @@ static void write_file(file_t *file) {
   fprintf(out, "age,dose,score,weight,arm,event\n");
   for (int i = 0; i < N_ROWS; i++) {
     fprintf(out, "%d,%.3f,%.5f,%.2f,%s,%d\n", (int)(120 * bench_uniform(&state)), 100 * bench_uniform(&state),
-            20 * bench_uniform(&state) - 10, 200 * bench_uniform(&state), bench_uniform(&state) < 0.5 ? "control" : "treated",
-            bench_uniform(&state) < 0.3);
+            20 * bench_uniform(&state) - 10, 200 * bench_uniform(&state),
+            bench_uniform(&state) < 0.5 ? "control" : "treated", bench_uniform(&state) < 0.3);
   }
   file->n_bytes = (size_t)ftell(out);
   fclose(out);
@@ -128,7 +127,8 @@ static void pack(void *user) {
   const packing_t *p = user;
   tacit_records_t *records;
   tacit_error_t err;
-  bench_require(tacit_design_pack_part(&records, p->design, p->table, 0, 1, p->n_threads, p->scratch, &err), &err);
+  bench_require(tacit_design_pack_part(&records, p->design, p->table, 0, 1, p->n_threads, p->scratch, &err),
+                &err);
   tacit_records_free(records);
 }
 
@@ -137,7 +137,8 @@ static void bench_pack(const file_t *file) {
   packing_t p = {.n_threads = 1};
   tacit_error_t err;
   bench_work_t work = {5 * 8 + 6 * 4, 6 * 28, 6 * 2};
-  bench_require(tacit_design_new(&p.design, "event ~ age + dose + score + weight", file->schema, TACIT_FAMILY_BERNOULLI, &err),
+  bench_require(tacit_design_new(&p.design, "event ~ age + dose + score + weight", file->schema,
+                                 TACIT_FAMILY_BERNOULLI, &err),
                 &err);
   bench_require(tacit_table_read(&p.table, file->columns, file->schema, NULL, 0, NULL, &err), &err);
   const double *values = tacit_table_column(p.table, "dose");
@@ -159,12 +160,14 @@ static void bench_pack_threads(void) {
   write_wide_file(&file);
   snprintf(file.columns, sizeof file.columns, "%s.columns", file.path);
   import_table(&file);
-  bench_require(tacit_design_new(&p.design, "y ~ x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8 + x9", file.schema, TACIT_FAMILY_BERNOULLI, &err),
+  bench_require(tacit_design_new(&p.design, "y ~ x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8 + x9", file.schema,
+                                 TACIT_FAMILY_BERNOULLI, &err),
                 &err);
   bench_require(tacit_table_read(&p.table, file.columns, file.schema, NULL, 0, NULL, &err), &err);
   const double *values = tacit_table_column(p.table, "x1");
   bench_time_t one = bench_measure(pack, &p, values, N_WIDE_ROWS * sizeof *values, 2);
-  bench_print_time("packing imported columns, 9 numbers, 10^6 rows, by the clock", "ns/record", N_WIDE_ROWS, work, one, 0);
+  bench_print_time("packing imported columns, 9 numbers, 10^6 rows, by the clock", "ns/record", N_WIDE_ROWS,
+                   work, one, 0);
   p.n_threads = 2;
   bench_time_t two = bench_measure(pack, &p, values, N_WIDE_ROWS * sizeof *values, 2);
   work.flops /= 2;
@@ -182,11 +185,13 @@ static void bench_csv(void) {
   file_t file;
   write_file(&file);
   double bytes = (double)file.n_bytes * 1e-6;
-  bench_time_t table = bench_measure(read_table, &file, NULL, 0, 1), raw = bench_measure(read_bytes, &file, NULL, 0, 1);
+  bench_time_t table = bench_measure(read_table, &file, NULL, 0, 1),
+               raw = bench_measure(read_bytes, &file, NULL, 0, 1);
   bench_print_value("csv reading, 6 columns", "MB/s", bytes / table.seconds, bytes / raw.seconds, 200, false);
   snprintf(file.columns, sizeof file.columns, "%s.columns", file.path);
   bench_time_t import = bench_measure(import_table, &file, NULL, 0, 1);
-  bench_print_value("csv import, 6 columns, processor", "MB/s", bytes / import.seconds, bytes / table.seconds, 0, false);
+  bench_print_value("csv import, 6 columns, processor", "MB/s", bytes / import.seconds, bytes / table.seconds,
+                    0, false);
   bench_pack(&file);
   remove_columns(&file);
   unlink(file.path);
@@ -200,7 +205,8 @@ static void spawn(char *const *argv) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  if (posix_spawn(&child, argv[0], &actions, NULL, argv, environ) != 0 || waitpid(child, &status, 0) < 0 || status != 0) {
+  if (posix_spawn(&child, argv[0], &actions, NULL, argv, environ) != 0 || waitpid(child, &status, 0) < 0 ||
+      status != 0) {
     fprintf(stderr, "bench_program: %s %s failed\n", argv[0], argv[1]);
     exit(1);
   }
@@ -240,13 +246,16 @@ static void bench_start(char *tacit, char *data, char *schema) {
     exit(1);
   }
   char *const version[] = {tacit, "--version", NULL};
-  char *const fit[] = {tacit, "fit", "death ~ age + sex", "--family", "bernoulli", "--data", data, "--schema", schema, "--method",
-                       "hmc", "--exposed", "--draws", "1", "--warmup", "0", "--chains", "1", "--out", out, NULL};
+  char *const fit[] = {tacit,      "fit",  "death ~ age + sex", "--family", "bernoulli", "--data",  data,
+                       "--schema", schema, "--method",          "hmc",      "--exposed", "--draws", "1",
+                       "--warmup", "0",    "--chains",          "1",        "--out",     out,       NULL};
   start_t least = best_start(version, out), whole = best_start(fit, out);
   bench_print_value("start of the program (--version), wall", "ms", 1e3 * least.wall, 0, 0, true);
-  bench_print_value("a fit of one draw, 7874 records of 308 kB, processor", "ms", 1e3 * whole.cpu, 1e3 * least.cpu, 10, true);
+  bench_print_value("a fit of one draw, 7874 records of 308 kB, processor", "ms", 1e3 * whole.cpu,
+                    1e3 * least.cpu, 10, true);
   /* Files are written to the disk (fsync) before the program ends. */
-  bench_print_value("a fit of one draw, 7874 records of 308 kB, wall", "ms", 1e3 * whole.wall, 1e3 * least.wall, 0, true);
+  bench_print_value("a fit of one draw, 7874 records of 308 kB, wall", "ms", 1e3 * whole.wall,
+                    1e3 * least.wall, 0, true);
 }
 
 int main(int argc, char **argv) {

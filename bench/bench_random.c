@@ -37,7 +37,8 @@ static double bytes_per_draw(tacit_noise_t *noise, double sd) {
     int64_t draw;
     size_t before = noise->next;
     bench_require(tacit_noise_rounded_gaussian(noise, sd, 1, &draw, &err), &err);
-    words += noise->next >= before ? noise->next - before : noise->next - NOISE_KEY_WORDS + NOISE_WORDS - before;
+    words +=
+        noise->next >= before ? noise->next - before : noise->next - NOISE_KEY_WORDS + NOISE_WORDS - before;
   }
   return 8.0 * (double)words / N;
 }
@@ -74,8 +75,9 @@ int main(void) {
   static const struct {
     const char *name;
     double sd;
-  } cases[] = {
-      {"rounded gaussian, sd 1", 1}, {"rounded gaussian, sd 1000", 1000}, {"rounded gaussian, sd 2^31", 0x1p31}};
+  } cases[] = {{"rounded gaussian, sd 1", 1},
+               {"rounded gaussian, sd 1000", 1000},
+               {"rounded gaussian, sd 2^31", 0x1p31}};
   tacit_error_t err;
   tacit_noise_t *noise;
   tacit_rng_t *rng;

@@ -1,5 +1,6 @@
 /*
- * Cost against the number of records where memory ends, and against the number of processes. Prints rows of JSON (harness.h).
+ * Cost against the number of records where memory ends, and against the number of processes. Prints rows of
+ * JSON (harness.h).
  *
  *     bench_scaling                        10^5 to 10^8 records, a block of 10^6 in memory at a time
  *     mpirun -n R bench_scaling --ranks    a build with MPI: each rank has its share of 2^20 records
@@ -153,7 +154,8 @@ static double time_share(scale_t *s, watch_t *watch, const tacit_ranks_t *ranks,
   return most_of_ranks(&watch->ranks, best);
 }
 
-/* One sum over the ranks by the clock, the best of many: the others of the machine must leave all ranks a core at once. */
+/* One sum over the ranks by the clock, the best of many: the others of the machine must leave all ranks a
+ * core at once. */
 static double time_sum(const tacit_ranks_t *ranks, size_t n) {
   int64_t *numbers = calloc(n, sizeof *numbers);
   double best = INFINITY;
@@ -175,8 +177,8 @@ static void measure_ranks(scale_t *s, watch_t *watch) {
     double sum = watch->ranks.n_ranks > 1 ? time_sum(&watch->ranks, n_numbers) : 0;
     if (watch->ranks.rank == 0) {
       char name[128];
-      snprintf(name, sizeof name, "%zu ranks, n=%d d=%zu K=%zu: the slowest rank's share", watch->ranks.n_ranks, N_SHARED, p,
-               n_theta);
+      snprintf(name, sizeof name, "%zu ranks, n=%d d=%zu K=%zu: the slowest rank's share",
+               watch->ranks.n_ranks, N_SHARED, p, n_theta);
       bench_print_value(name, "ms", share * 1e3, 0, 0, true);
       if (watch->ranks.n_ranks > 1) {
         snprintf(name, sizeof name, "%zu ranks, %zu numbers summed", watch->ranks.n_ranks, n_numbers);
@@ -186,9 +188,7 @@ static void measure_ranks(scale_t *s, watch_t *watch) {
   }
 }
 
-static void sum_alone(void *user, size_t n, int64_t *numbers) {
-  (void)user, (void)n, (void)numbers;
-}
+static void sum_alone(void *user, size_t n, int64_t *numbers) { (void)user, (void)n, (void)numbers; }
 
 int main(int argc, char **argv) {
   static scale_t s;

@@ -1,9 +1,10 @@
 /*
- * Does time tell of secrets? Timings of two extremes, called in random order, by a two-sample test: bench_timing [N timings, default 10^6]
+ * Does time tell of secrets? Timings of two extremes, called in random order, by a two-sample test:
+ * bench_timing [N timings, default 10^6]
  *
- * Noise: what a draw from a secret source and from a seeded one (which does not draw on) takes, those below a quarter of an sd against those
- * above two. Passes: a gradient release of sixteen records whose first is one thing or another. Told are means of the fastest nine tenths;
- * |z| below 5 shows nothing.
+ * Noise: what a draw from a secret source and from a seeded one (which does not draw on) takes, those below a
+ * quarter of an sd against those above two. Passes: a gradient release of sixteen records whose first is one
+ * thing or another. Told are means of the fastest nine tenths; |z| below 5 shows nothing.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Mean and its squared standard error of what an interruption did not touch: a time's share above the common bound is cut. */
+/* Mean and its squared standard error of what an interruption did not touch: a time's share above the common
+ * bound is cut. */
 static void moments(const sample_t *s, double most, double *mean, double *error) {
   double sum = 0, squares = 0, n = 0;
   for (size_t i = 0; i < s->n; i++) {
@@ -57,7 +59,8 @@ static void tell(const char *name, const sample_t *a, const sample_t *b) {
   qsort(all, n, sizeof *all, compare);
   moments(a, all[n / 10 * 9], &mean[0], &error[0]);
   moments(b, all[n / 10 * 9], &mean[1], &error[1]);
-  printf("%-40s %8.1f ns, %+8.2f for the other, z %+.1f\n", name, mean[0], mean[1] - mean[0], (mean[1] - mean[0]) / sqrt(error[0] + error[1]));
+  printf("%-40s %8.1f ns, %+8.2f for the other, z %+.1f\n", name, mean[0], mean[1] - mean[0],
+         (mean[1] - mean[0]) / sqrt(error[0] + error[1]));
   free(all);
 }
 
@@ -81,7 +84,8 @@ static void bench_noise(const char *name, bool is_secret, size_t n) {
   tacit_noise_t *noise;
   sample_t s[2];
   open_samples(s, n);
-  bench_require(is_secret ? tacit_noise_new(&noise, &err) : tacit_noise_new_seeded_not_private(&noise, 3, &err), &err);
+  bench_require(
+      is_secret ? tacit_noise_new(&noise, &err) : tacit_noise_new_seeded_not_private(&noise, 3, &err), &err);
   for (size_t i = 0; i < n; i++) {
     int64_t draw;
     double start = now();
@@ -113,7 +117,8 @@ static void echo(const void *ctx, const float *block, size_t n_theta, const floa
   }
 }
 
-static void no_likelihood(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void no_likelihood(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                          double *out) {
   (void)ctx, (void)block, (void)theta;
   for (size_t i = 0; i < 16 * n_theta; i++) {
     out[i] = 0;
@@ -138,13 +143,18 @@ static void open_side(side_t *side, const tacit_record_model_t *model, double fi
   }
   bench_require(tacit_noise_new_seeded_not_private(&side->noise, 5, &err), &err);
   bench_require(tacit_budget_new(&side->budget, 1e15, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), &err);
-  bench_require(tacit_curator_new(&side->curator, records, model, side->budget, side->noise, &settings, &err), &err);
+  bench_require(tacit_curator_new(&side->curator, records, model, side->budget, side->noise, &settings, &err),
+                &err);
 }
 
 /* Both sides draw the same noise: what differs is the first record alone. */
 static void bench_pass(const char *name, double a, double b, size_t n) {
-  const tacit_record_model_t model = {.name = "echo", .dim = n_columns, .n_columns = n_columns, .grad_bound = INFINITY,
-                                      .log_lik = no_likelihood, .grad = echo};
+  const tacit_record_model_t model = {.name = "echo",
+                                      .dim = n_columns,
+                                      .n_columns = n_columns,
+                                      .grad_bound = INFINITY,
+                                      .log_lik = no_likelihood,
+                                      .grad = echo};
   const double theta[n_columns] = {0};
   side_t sides[2];
   sample_t s[2];

@@ -1,6 +1,7 @@
 /*
- * How fast one core reads, computes and divides with one instruction set; compiled once for each (meson.build), TACIT_ISA naming
- * the table. Multiplications and additions are separate, as they are in the kernels.
+ * How fast one core reads, computes and divides with one instruction set; compiled once for each
+ * (meson.build), TACIT_ISA naming the table. Multiplications and additions are separate, as they are in the
+ * kernels.
  */
 #include "base/vector.h"
 #include "harness.h"
@@ -51,4 +52,5 @@ static float divide(size_t n_rounds, float x) {
 #define TABLE_NAME_(isa) bench_bound_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const bench_bound_functions_t TABLE_NAME(TACIT_ISA);
-const bench_bound_functions_t TABLE_NAME(TACIT_ISA) = {read_all, arithmetic, divide, 2 * N_CHAINS * FLOAT_LANES, 4 * FLOAT_LANES};
+const bench_bound_functions_t TABLE_NAME(TACIT_ISA) = {read_all, arithmetic, divide,
+                                                       2 * N_CHAINS *FLOAT_LANES, 4 * FLOAT_LANES};

@@ -1,7 +1,8 @@
 /*
- * A trial, whose result is in docs/performance.md: features held as 16-bit integers. Prints the time of the logistic gradient beside
- * the product's in the same run, the error of the gradient, how far a posterior moves when features are rounded, and the greatest
- * contribution of a record in integers. Not part of the product, nor of `run-bench`.
+ * A trial, whose result is in docs/performance.md: features held as 16-bit integers. Prints the time of the
+ * logistic gradient beside the product's in the same run, the error of the gradient, how far a posterior
+ * moves when features are rounded, and the greatest contribution of a record in integers. Not part of the
+ * product, nor of `run-bench`.
  */
 #include "fixed_point.h"
 #include "base/error.h"
@@ -48,13 +49,9 @@ void *make(size_t n, size_t size) {
   return p;
 }
 
-int16_t to_fixed(double x) {
-  return (int16_t)rint(x * FEATURE_MOST);
-}
+int16_t to_fixed(double x) { return (int16_t)rint(x * FEATURE_MOST); }
 
-double logistic(double eta) {
-  return 1 / (1 + exp(-eta));
-}
+double logistic(double eta) { return 1 / (1 + exp(-eta)); }
 
 /* ---- records ---- */
 
@@ -63,7 +60,8 @@ static size_t pair_place(const trial_t *t, size_t i, size_t j) {
   return ((pack * t->p / 2 + j / 2) * 2 + half) * 32 + i % 16 * 2 + j % 2;
 }
 
-/* The largest weight in units of 2^-15 with which a record stays within the bound: weight^2 |k|^2 <= (bound 2^15 32767)^2. */
+/* The largest weight in units of 2^-15 with which a record stays within the bound: weight^2 |k|^2 <= (bound
+ * 2^15 32767)^2. */
 static int16_t most_weight(const trial_t *t, const float *x) {
   double square = 0;
   for (size_t j = 0; j < t->p; j++) {
@@ -101,7 +99,8 @@ static void open_product(trial_t *t) {
   bench_require(tacit_curator_new_exposed(&t->curator, records, &t->model, &settings, &err), &err);
 }
 
-/* theta as two shorts: of a sum of p products, each below 2^15 2^15, the first must stay below 2^31, and so must the second. */
+/* theta as two shorts: of a sum of p products, each below 2^15 2^15, the first must stay below 2^31, and so
+ * must the second. */
 static void fix_theta(const trial_t *t, fixed_theta_t *fixed) {
   double sum = 0, most = 0;
   for (size_t j = 0; j < t->p; j++) {
@@ -121,7 +120,8 @@ static void fix_theta(const trial_t *t, fixed_theta_t *fixed) {
 static trial_t *open_trial(size_t n, size_t p, double bound) {
   trial_t *t = make(1, sizeof *t);
   uint64_t state = 42;
-  size_t n_packs = (n + PACK * PACKS_A_TURN - 1) / (PACK * PACKS_A_TURN) * PACKS_A_TURN, n_all = n_packs * PACK;
+  size_t n_packs = (n + PACK * PACKS_A_TURN - 1) / (PACK * PACKS_A_TURN) * PACKS_A_TURN,
+         n_all = n_packs * PACK;
   *t = (trial_t){.n = n, .p = p, .bound = bound, .x = make(n * p, sizeof(float))};
   t->by_pair = make(n_all * p, sizeof(int16_t));
   t->by_feature = make(n_all * p, sizeof(int16_t));
@@ -184,7 +184,7 @@ static void call_widened(void *user) {
 typedef struct variant {
   const char *name;
   bench_call call;
-  double unit; /* of ->totals, at bound 1; 0: ->out holds the gradient */
+  double unit;  /* of ->totals, at bound 1; 0: ->out holds the gradient */
   double bytes; /* besides the features, a record */
   bool is_wide;
 } variant_t;
@@ -201,22 +201,27 @@ static void print_times(trial_t *t, const char *isa) {
   bench_time_t best[N_VARIANTS];
   for (size_t r = 0; r < ROUNDS; r++) {
     for (size_t v = 0; v < N_VARIANTS; v++) {
-      const void *data = variants[v].is_wide ? (const void *)tacit_records_block(t->curator->door->records, 0) : t->by_pair;
+      const void *data =
+          variants[v].is_wide ? (const void *)tacit_records_block(t->curator->door->records, 0) : t->by_pair;
       size_t n_bytes = t->n * t->p * (variants[v].is_wide ? sizeof(float) : sizeof(int16_t));
       bench_time_t time = bench_measure(variants[v].call, t, data, n_bytes, 1);
       best[v] = r == 0 || time.seconds < best[v].seconds ? time : best[v];
     }
   }
   for (size_t v = 0; v < N_VARIANTS; v++) {
-    double bytes = (double)t->p * (variants[v].is_wide ? 4 : 2) + variants[v].bytes, ns = best[v].seconds / (double)t->n * 1e9;
-    printf("%-9s n=%-8zu d=%-3zu %-38s %4.0f bytes  %6.2f ns/record (reading alone %5.2f)  %.2f times the product's speed\n", isa,
-           t->n, t->p, variants[v].name, bytes, ns, bytes / best[v].speed.bytes * 1e9, best[0].seconds / best[v].seconds);
+    double bytes = (double)t->p * (variants[v].is_wide ? 4 : 2) + variants[v].bytes,
+           ns = best[v].seconds / (double)t->n * 1e9;
+    printf("%-9s n=%-8zu d=%-3zu %-38s %4.0f bytes  %6.2f ns/record (reading alone %5.2f)  %.2f times the "
+           "product's speed\n",
+           isa, t->n, t->p, variants[v].name, bytes, ns, bytes / best[v].speed.bytes * 1e9,
+           best[0].seconds / best[v].seconds);
   }
 }
 
 /* ---- the gradient ---- */
 
-/* In double: the sum over records and the information in each coordinate; `is_rounded`: of the rounded features. */
+/* In double: the sum over records and the information in each coordinate; `is_rounded`: of the rounded
+ * features. */
 static void exact_gradient(const trial_t *t, bool is_rounded, double *grad, double *information) {
   memset(grad, 0, t->p * sizeof *grad);
   memset(information, 0, t->p * sizeof *information);
@@ -236,7 +241,8 @@ static void exact_gradient(const trial_t *t, bool is_rounded, double *grad, doub
   }
 }
 
-/* Against the records as they are: in noise of multiplier 1, whose sd is 2 bound; and in posterior sd (of one coordinate alone). */
+/* Against the records as they are: in noise of multiplier 1, whose sd is 2 bound; and in posterior sd (of one
+ * coordinate alone). */
 static void print_gradient_errors(trial_t *t) {
   double exact[MAX_FEATURES], rounded[MAX_FEATURES], information[MAX_FEATURES];
   exact_gradient(t, true, rounded, information);
@@ -248,14 +254,15 @@ static void print_gradient_errors(trial_t *t) {
     }
     for (size_t j = 0; j < t->p; j++) {
       double scale = v == 1 ? t->bound : 1;
-      double grad = v == N_VARIANTS          ? rounded[j]
+      double grad = v == N_VARIANTS         ? rounded[j]
                     : variants[v].unit == 0 ? t->out[j]
                                             : (double)t->totals[j] * variants[v].unit * scale;
       in_noise = fmax(in_noise, fabs(grad - exact[j]) / (2 * t->bound));
       in_sd = fmax(in_sd, fabs(grad - exact[j]) / sqrt(information[j]));
     }
-    printf("gradient error n=%zu d=%zu bound %.2f: %-38s %.2e of the noise at multiplier 1, %.2e posterior sd\n", t->n, t->p,
-           t->bound, v < N_VARIANTS ? variants[v].name : "rounded features alone", in_noise, in_sd);
+    printf(
+        "gradient error n=%zu d=%zu bound %.2f: %-38s %.2e of the noise at multiplier 1, %.2e posterior sd\n",
+        t->n, t->p, t->bound, v < N_VARIANTS ? variants[v].name : "rounded features alone", in_noise, in_sd);
   }
 }
 
@@ -279,7 +286,8 @@ static void print_sensitivity(const trial_t *t) {
       least[bits] = fmin(least[bits], t->most[i] < FEATURE_MOST ? reached : 1);
     }
   }
-  printf("sensitivity n=%zu d=%zu bound %.2f: %zu records above the bound in integers; clipped ones reach, weights of 11 bits %.5f to "
+  printf("sensitivity n=%zu d=%zu bound %.2f: %zu records above the bound in integers; clipped ones reach, "
+         "weights of 11 bits %.5f to "
          "%.5f of it, 15 bits %.5f to %.5f\n",
          t->n, t->p, t->bound, n_over, least[0], share[0], least[1], share[1]);
 }

@@ -57,7 +57,8 @@ TACIT_INLINE vfloat residual(vfloat eta, const int16_t *response) {
   return __builtin_convertvector(y, vfloat) - 1.0f / (vfloat_exp(-eta) + 1.0f);
 }
 
-/* The nearest whole number to the residual in units of 2^-bits, within what the record's norm allows: truncated, it would be biased. */
+/* The nearest whole number to the residual in units of 2^-bits, within what the record's norm allows:
+ * truncated, it would be biased. */
 TACIT_INLINE vint weight_of(vfloat r, const int16_t *most, int bits) {
   vshort_half bound;
   memcpy(&bound, most, sizeof bound);
@@ -67,10 +68,12 @@ TACIT_INLINE vint weight_of(vfloat r, const int16_t *most, int bits) {
 }
 
 /* Weights of one pack and LANES of its 16 pairs of records (r, r + 16): two shorts a lane. */
-TACIT_INLINE vint weights_of(const fixed_records_t *records, size_t pack, size_t lane, const fixed_theta_t *theta, int bits) {
+TACIT_INLINE vint weights_of(const fixed_records_t *records, size_t pack, size_t lane,
+                             const fixed_theta_t *theta, int bits) {
   const int16_t *x = records->by_pair + pack * PACK * records->n_features + 2 * lane;
   size_t at = pack * PACK + lane;
-  vint first = weight_of(residual(predictor(x, records->n_features / 2, theta), records->response + at), records->most + at, bits);
+  vint first = weight_of(residual(predictor(x, records->n_features / 2, theta), records->response + at),
+                         records->most + at, bits);
   at += PACK / 2;
   vfloat eta = predictor(x + PACK, records->n_features / 2, theta);
   vint second = weight_of(residual(eta, records->response + at), records->most + at, bits);
@@ -84,8 +87,8 @@ TACIT_INLINE void split(vint weights, vint *high, vint *low) {
 }
 
 /* sums (n_parts, p, 16) += weights times features of PACKS_A_TURN packs */
-TACIT_INLINE void add_features(const fixed_records_t *records, size_t pack, size_t lane, vint weights[2][PACKS_A_TURN],
-                               size_t n_parts, int32_t *sums) {
+TACIT_INLINE void add_features(const fixed_records_t *records, size_t pack, size_t lane,
+                               vint weights[2][PACKS_A_TURN], size_t n_parts, int32_t *sums) {
   size_t p = records->n_features;
   const int16_t *x = records->by_pair + pack * PACK * p + 2 * lane;
   for (size_t j = 0; j < p / 2; j++) {
@@ -98,7 +101,8 @@ TACIT_INLINE void add_features(const fixed_records_t *records, size_t pack, size
     _Pragma("GCC unroll 4") for (size_t g = 0; g < PACKS_A_TURN; g++) {
       const int16_t *at = x + g * PACK * p + j * 2 * PACK;
       __builtin_prefetch((const void *)((uintptr_t)at + sizeof(int16_t) * AHEAD_PACKS * PACK * p), 0, 2);
-      __builtin_prefetch((const void *)((uintptr_t)(at + PACK) + sizeof(int16_t) * AHEAD_PACKS * PACK * p), 0, 2);
+      __builtin_prefetch((const void *)((uintptr_t)(at + PACK) + sizeof(int16_t) * AHEAD_PACKS * PACK * p), 0,
+                         2);
       vint a = vint_load(at), b = vint_load(at + PACK);
       vint even = (a & 0xffff) | (b << 16), odd = (vint)((vuint)a >> 16) | (b & ~0xffff);
       for (size_t s = 0; s < n_parts; s++) {
@@ -126,11 +130,11 @@ static void flush(int32_t *sums, size_t n, int64_t unit, int64_t *totals) {
 }
 
 /*
- * A lane gains at most 2 2^15 2^bits a pack, bits being those of the greatest part of a weight: after 2^(31 - 16 - bits) packs its
- * sum must go to 64 bits.
+ * A lane gains at most 2 2^15 2^bits a pack, bits being those of the greatest part of a weight: after 2^(31 -
+ * 16 - bits) packs its sum must go to 64 bits.
  */
-TACIT_INLINE void sum_weighted(const fixed_records_t *records, const fixed_theta_t *theta, int bits, size_t n_parts,
-                               int64_t *totals) {
+TACIT_INLINE void sum_weighted(const fixed_records_t *records, const fixed_theta_t *theta, int bits,
+                               size_t n_parts, int64_t *totals) {
   size_t p = records->n_features, n_between = (size_t)1 << (15 - (n_parts == 2 ? 8 : bits));
   int32_t sums[2 * MAX_FEATURES * SUM_LANES] = {0};
   for (size_t pack = 0; pack < records->n_packs; pack += PACKS_A_TURN) {
@@ -168,8 +172,8 @@ TACIT_INLINE vfloat widen(const int16_t *x) {
 }
 
 /* The product's kernel (lattice_isa.c, glm_kernel_isa.c) with another load, and clipped as those above. */
-TACIT_INLINE void widened_piece(const int16_t *x, size_t p, const fixed_theta_t *theta, float scale, const int16_t *response,
-                                const int16_t *most, int32_t *sums) {
+TACIT_INLINE void widened_piece(const int16_t *x, size_t p, const fixed_theta_t *theta, float scale,
+                                const int16_t *response, const int16_t *most, int32_t *sums) {
   vfloat sum[4] = {{0}};
   size_t j = 0;
   for (; j + 4 <= p; j += 4) {
@@ -189,13 +193,14 @@ TACIT_INLINE void widened_piece(const int16_t *x, size_t p, const fixed_theta_t 
   }
 }
 
-static void widened(const fixed_records_t *records, const fixed_theta_t *theta, float scale, int64_t *totals) {
+static void widened(const fixed_records_t *records, const fixed_theta_t *theta, float scale,
+                    int64_t *totals) {
   size_t p = records->n_features, n_blocks = 2 * records->n_packs;
   int32_t sums[MAX_FEATURES * SUM_LANES] = {0};
   for (size_t block = 0; block < n_blocks; block++) {
     for (size_t lane = 0; lane < SUM_LANES; lane += LANES) {
-      widened_piece(records->by_feature + block * 16 * p + lane, p, theta, scale, records->response + block * 16 + lane,
-                    records->most + block * 16 + lane, sums + lane);
+      widened_piece(records->by_feature + block * 16 * p + lane, p, theta, scale,
+                    records->response + block * 16 + lane, records->most + block * 16 + lane, sums + lane);
     }
     if (block % 1024 == 1023 || block + 1 == n_blocks) {
       flush(sums, p, 1, totals);

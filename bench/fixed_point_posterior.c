@@ -11,10 +11,12 @@
 enum { POSTERIOR_P = 10, POSTERIOR_N = 100000, N_POINTS = 20 };
 
 typedef struct posterior {
-  double mean[POSTERIOR_P], hessian[POSTERIOR_P][POSTERIOR_P]; /* the lower triangle of the information, then its Cholesky root */
+  double mean[POSTERIOR_P],
+      hessian[POSTERIOR_P][POSTERIOR_P]; /* the lower triangle of the information, then its Cholesky root */
 } posterior_t;
 
-static double log_lik(const double *x, const int16_t *y, const double *theta, double *grad, double (*hessian)[POSTERIOR_P]) {
+static double log_lik(const double *x, const int16_t *y, const double *theta, double *grad,
+                      double (*hessian)[POSTERIOR_P]) {
   double sum = 0;
   for (size_t i = 0; i < POSTERIOR_N; i++) {
     const double *row = x + i * POSTERIOR_P;
@@ -77,7 +79,8 @@ static void find_posterior(const double *x, const int16_t *y, posterior_t *poste
   }
 }
 
-/* Features that fill `spread` of the range that their public bounds allow, as they are and rounded; theta is as much larger. */
+/* Features that fill `spread` of the range that their public bounds allow, as they are and rounded; theta is
+ * as much larger. */
 typedef struct pair {
   double *x, *rounded; /* (POSTERIOR_N, POSTERIOR_P) */
   int16_t *y;
@@ -85,8 +88,8 @@ typedef struct pair {
 } pair_t;
 
 static pair_t make_pair(double spread) {
-  pair_t pair = {make(POSTERIOR_N * POSTERIOR_P, sizeof(double)), make(POSTERIOR_N * POSTERIOR_P, sizeof(double)),
-                 make(POSTERIOR_N, sizeof(int16_t)), 3};
+  pair_t pair = {make(POSTERIOR_N * POSTERIOR_P, sizeof(double)),
+                 make(POSTERIOR_N * POSTERIOR_P, sizeof(double)), make(POSTERIOR_N, sizeof(int16_t)), 3};
   for (size_t i = 0; i < POSTERIOR_N; i++) {
     double eta = 0;
     for (size_t j = 0; j < POSTERIOR_P; j++) {
@@ -132,7 +135,8 @@ static void draw(posterior_t *posterior, uint64_t *state, double *theta) {
   }
 }
 
-/* How far the means are apart, how much the difference of the log densities varies over draws, and the bound of that: n |theta|_1 h. */
+/* How far the means are apart, how much the difference of the log densities varies over draws, and the bound
+ * of that: n |theta|_1 h. */
 void print_posterior(double spread) {
   pair_t pair = make_pair(spread);
   posterior_t exact, moved;
@@ -147,7 +151,8 @@ void print_posterior(double spread) {
   for (size_t j = 0; j < POSTERIOR_P; j++) {
     size += fabs(exact.mean[j]);
   }
-  printf("posterior n=%d d=%d, features over %.0e of their range: means %.2e sd apart; log density changes by %.2e, of which %.2e "
+  printf("posterior n=%d d=%d, features over %.0e of their range: means %.2e sd apart; log density changes "
+         "by %.2e, of which %.2e "
          "varies over the posterior (bound: %.1e)\n",
          POSTERIOR_N, POSTERIOR_P, spread, distance(exact.hessian, moved.mean, exact.mean), at_mean, most,
          POSTERIOR_N * size / FEATURE_MOST);

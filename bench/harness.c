@@ -36,9 +36,7 @@ double bench_cpu_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void keep_best(double *best, double rate) {
-  *best = fmax(*best, rate);
-}
+static void keep_best(double *best, double rate) { *best = fmax(*best, rate); }
 
 static void measure_speed(bench_speed_t *speed, const void *data, size_t n_bytes) {
   const bench_bound_functions_t *bound = TACIT_ISA_SELECT(bench_bound);
@@ -49,7 +47,8 @@ static void measure_speed(bench_speed_t *speed, const void *data, size_t n_bytes
   for (size_t s = 0; s < n_sweeps; s++) {
     sink = sink + bound->read(data, n);
   }
-  keep_best(&speed->bytes, n > 0 ? (double)(n_sweeps * n) * sizeof(float) / (bench_cpu_seconds() - start) : 0);
+  keep_best(&speed->bytes,
+            n > 0 ? (double)(n_sweeps * n) * sizeof(float) / (bench_cpu_seconds() - start) : 0);
   start = bench_cpu_seconds();
   sink = sink + bound->arithmetic(BOUND_ROUNDS, 0.5f);
   keep_best(&speed->flops, BOUND_ROUNDS * bound->flops_a_round / (bench_cpu_seconds() - start));
@@ -78,13 +77,9 @@ double bench_bound(bench_work_t work, bench_speed_t speed, double n_units) {
   return n_units * fmax(memory, fmax(work.flops / speed.flops, work.divisions / speed.divisions));
 }
 
-void bench_begin(void) {
-  printf("[");
-}
+void bench_begin(void) { printf("["); }
 
-void bench_end(void) {
-  printf("\n]\n");
-}
+void bench_end(void) { printf("\n]\n"); }
 
 static void print_number(const char *key, double value) {
   if (value > 0) {
@@ -94,10 +89,10 @@ static void print_number(const char *key, double value) {
   }
 }
 
-static void print_row(const char *name, const char *unit, bench_work_t work, double value, double bound, double target,
-                      bool is_time) {
-  printf("%s\n  {\"name\": \"%s\", \"unit\": \"%s\", \"less_is_better\": %s", n_rows++ > 0 ? "," : "", name, unit,
-         is_time ? "true" : "false");
+static void print_row(const char *name, const char *unit, bench_work_t work, double value, double bound,
+                      double target, bool is_time) {
+  printf("%s\n  {\"name\": \"%s\", \"unit\": \"%s\", \"less_is_better\": %s", n_rows++ > 0 ? "," : "", name,
+         unit, is_time ? "true" : "false");
   print_number("bytes", work.bytes);
   print_number("flops", work.flops);
   print_number("divisions", work.divisions);
@@ -109,11 +104,13 @@ static void print_row(const char *name, const char *unit, bench_work_t work, dou
   fflush(stdout);
 }
 
-void bench_print_time(const char *name, const char *unit, double n_units, bench_work_t work, bench_time_t time,
-                      double target) {
-  print_row(name, unit, work, time.seconds / n_units * 1e9, bench_bound(work, time.speed, 1) * 1e9, target, true);
+void bench_print_time(const char *name, const char *unit, double n_units, bench_work_t work,
+                      bench_time_t time, double target) {
+  print_row(name, unit, work, time.seconds / n_units * 1e9, bench_bound(work, time.speed, 1) * 1e9, target,
+            true);
 }
 
-void bench_print_value(const char *name, const char *unit, double value, double bound, double target, bool is_time) {
+void bench_print_value(const char *name, const char *unit, double value, double bound, double target,
+                       bool is_time) {
   print_row(name, unit, (bench_work_t){0}, value, bound, target, is_time);
 }

@@ -1,7 +1,8 @@
 /*
- * What the benchmark programs share. A row is one kernel: what one unit of its work must read and compute, how long that
- * takes at the speeds this core showed in the same run, and how long it took. The machine may be busy with other things, so
- * the core's speeds are measured between the calls, and the best of each counts; one-thread work is timed by processor time.
+ * What the benchmark programs share. A row is one kernel: what one unit of its work must read and compute,
+ * how long that takes at the speeds this core showed in the same run, and how long it took. The machine may
+ * be busy with other things, so the core's speeds are measured between the calls, and the best of each
+ * counts; one-thread work is timed by processor time.
  */
 #ifndef TACIT_BENCH_HARNESS_H
 #define TACIT_BENCH_HARNESS_H
@@ -15,7 +16,8 @@ typedef struct bench_work {
   double divisions; /* lanes of float division or square root; a double counts as two */
 } bench_work_t;
 
-/* A core's speed in units of bench_work_t a second; data that fits a cache is read at the speed of the cache. */
+/* A core's speed in units of bench_work_t a second; data that fits a cache is read at the speed of the cache.
+ */
 typedef struct bench_speed {
   double bytes, flops, divisions;
 } bench_speed_t;
@@ -35,11 +37,13 @@ double bench_bound(bench_work_t work, bench_speed_t speed, double n_units);
 /* Rows of one JSON array. */
 void bench_begin(void);
 void bench_end(void);
-/* A call did n_units of work; value and bound are nanoseconds a unit. target: the most it should be, 0: none. */
-void bench_print_time(const char *name, const char *unit, double n_units, bench_work_t work, bench_time_t time,
-                      double target);
+/* A call did n_units of work; value and bound are nanoseconds a unit. target: the most it should be, 0: none.
+ */
+void bench_print_time(const char *name, const char *unit, double n_units, bench_work_t work,
+                      bench_time_t time, double target);
 /* Any other number. bound and target 0: none; is_time: less is better. */
-void bench_print_value(const char *name, const char *unit, double value, double bound, double target, bool is_time);
+void bench_print_value(const char *name, const char *unit, double value, double bound, double target,
+                       bool is_time);
 
 /* Ends the program with the message. */
 void bench_require(tacit_status_t status, const tacit_error_t *err);

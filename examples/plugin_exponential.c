@@ -1,11 +1,12 @@
 /*
- * A model of one's own: lifetimes x_i ~ Exponential(rate), theta = log rate ~ N(0, 1), under differential privacy.
+ * A model of one's own: lifetimes x_i ~ Exponential(rate), theta = log rate ~ N(0, 1), under differential
+ * privacy.
  *
  *     cc plugin_exponential.c $(pkg-config --cflags --libs tacit) -lm && ./a.out
  *
- * A model is two structs: the likelihood of 16 records at a time (which only the curator calls), and the public side
- * with prior and names. log p(x | theta) = theta - x e^theta, gradient 1 - x e^theta: no bound for all theta, so the
- * curator is told where to clip.
+ * A model is two structs: the likelihood of 16 records at a time (which only the curator calls), and the
+ * public side with prior and names. log p(x | theta) = theta - x e^theta, gradient 1 - x e^theta: no bound
+ * for all theta, so the curator is told where to clip.
  */
 #include <math.h>
 #include <stdio.h>
@@ -57,20 +58,19 @@ static int fail(const char *what, const tacit_error_t *err) {
 int main(void) {
   static const char *const labels[] = {"rate"};
   static const double unit_scale[] = {1};
-  const tacit_model_t model = {
-      .records = {.name = "exponential",
-                  .dim = 1,
-                  .n_columns = 1,
-                  .grad_bound = INFINITY,
-                  .log_lik = log_lik,
-                  .grad = grad},
-      .parameters = {.dim = 1,
-                     .n_reported = 1,
-                     .labels = labels,
-                     .names = labels,
-                     .log_prior = log_prior,
-                     .report = report,
-                     .unit_scale = unit_scale}};
+  const tacit_model_t model = {.records = {.name = "exponential",
+                                           .dim = 1,
+                                           .n_columns = 1,
+                                           .grad_bound = INFINITY,
+                                           .log_lik = log_lik,
+                                           .grad = grad},
+                               .parameters = {.dim = 1,
+                                              .n_reported = 1,
+                                              .labels = labels,
+                                              .names = labels,
+                                              .log_prior = log_prior,
+                                              .report = report,
+                                              .unit_scale = unit_scale}};
   enum { n = 20000 };
   tacit_error_t err;
   tacit_records_t *records;
@@ -86,8 +86,9 @@ int main(void) {
   tacit_noise_t *noise = NULL;
   tacit_curator_t *curator = NULL;
   tacit_curator_settings_t limits = tacit_curator_settings_default();
-  limits.clip_bound_ratio = 3; /* |l_i(theta') - l_i(theta)| <= 3 |theta' - theta|: the longest of these lifetimes clip,
-                                   which shifts the posterior by some 2 %: a larger bound shifts less and costs more */
+  limits.clip_bound_ratio =
+      3; /* |l_i(theta') - l_i(theta)| <= 3 |theta' - theta|: the longest of these lifetimes clip,
+             which shifts the posterior by some 2 %: a larger bound shifts less and costs more */
   if (tacit_budget_new(&budget, 10, 1e-6, TACIT_RELATION_SUBSTITUTE, &err) != TACIT_OK ||
       tacit_noise_new(&noise, &err) != TACIT_OK ||
       tacit_curator_new(&curator, records, &model.records, budget, noise, &limits, &err) != TACIT_OK) {
@@ -113,8 +114,8 @@ int main(void) {
     return fail("sampling", &err);
   }
   tacit_guarantee_t spent = tacit_budget_spent(budget);
-  printf("rate: mean %.3f, sd %.3f, R-hat %.2f; (%.3f, %g)-differentially private\n", summary.mean, summary.sd,
-         summary.rhat, spent.epsilon, spent.delta);
+  printf("rate: mean %.3f, sd %.3f, R-hat %.2f; (%.3f, %g)-differentially private\n", summary.mean,
+         summary.sd, summary.rhat, spent.epsilon, spent.delta);
   int found = summary.mean > 1.8 && summary.mean < 2.2;
   tacit_draws_clear(&draws);
   tacit_curator_free(curator);

@@ -1,11 +1,12 @@
 /*
- * A model and a mechanism of one's own for inference from a released statistic: waiting times x_i ~ Exponential(rate) with
- * rate ~ Gamma(2, 1), of which somebody released the number above 1, by a staircase mechanism [Geng2014] that the library
- * does not know.
+ * A model and a mechanism of one's own for inference from a released statistic: waiting times x_i ~
+ * Exponential(rate) with rate ~ Gamma(2, 1), of which somebody released the number above 1, by a staircase
+ * mechanism [Geng2014] that the library does not know.
  *
  *     cc plugin_infer.c $(pkg-config --cflags --libs tacit) -lm && ./a.out
  *
- * It ends by comparing the chain with the posterior by sums: given the rate, the number is binomial. Exit status 1 if they differ.
+ * It ends by comparing the chain with the posterior by sums: given the rate, the number is binomial. Exit
+ * status 1 if they differ.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@
 
 enum { N_RECORDS = 60 };
 
-/* Density of the staircase: flat on steps of width 1, falling by e^-epsilon from each to the next; width of the first is gamma. */
+/* Density of the staircase: flat on steps of width 1, falling by e^-epsilon from each to the next; width of
+ * the first is gamma. */
 typedef struct staircase {
   double epsilon, gamma;
 } staircase_t;
@@ -55,8 +57,8 @@ static void by_sums(staircase_t *noise, double value, double *mean, double *sd) 
     double p = exp(-rate), likelihood = 0;
     for (int k = 0; k <= N_RECORDS; k++) {
       double residual = value - k;
-      likelihood += exp(lgamma(N_RECORDS + 1) - lgamma(k + 1) - lgamma(N_RECORDS - k + 1) + k * log(p) + (N_RECORDS - k) * log1p(-p) +
-                        log_noise(noise, &residual));
+      likelihood += exp(lgamma(N_RECORDS + 1) - lgamma(k + 1) - lgamma(N_RECORDS - k + 1) + k * log(p) +
+                        (N_RECORDS - k) * log1p(-p) + log_noise(noise, &residual));
     }
     double weight = rate * exp(-rate) * likelihood;
     mass += weight;
@@ -101,9 +103,11 @@ int main(void) {
   }
   by_sums(&noise, value, &exact_mean, &exact_sd);
   double sd = sqrt(square - mean * mean);
-  printf("rate: mean %.3f, sd %.3f by chains; %.3f, %.3f by sums; %.2f of proposals accepted, none with less than %.2f\n", mean, sd,
-         exact_mean, exact_sd, result.record_accept, result.min_record_accept);
+  printf("rate: mean %.3f, sd %.3f by chains; %.3f, %.3f by sums; %.2f of proposals accepted, none with less "
+         "than %.2f\n",
+         mean, sd, exact_mean, exact_sd, result.record_accept, result.min_record_accept);
   tacit_draws_clear(&draws);
-  bool is_private = result.min_record_accept >= exp(-noise.epsilon) - 1e-12; /* a record changes the number by at most 1 */
+  bool is_private =
+      result.min_record_accept >= exp(-noise.epsilon) - 1e-12; /* a record changes the number by at most 1 */
   return !(fabs(mean - exact_mean) < 0.1 * exact_sd && fabs(sd / exact_sd - 1) < 0.1 && is_private);
 }

@@ -1,4 +1,5 @@
-/* The command line of experiments that fill a folder with tables: [--quick] [--only NAME] [--list] --out DIR. */
+/* The command line of experiments that fill a folder with tables: [--quick] [--only NAME] [--list] --out DIR.
+ */
 #ifndef TACIT_EXPERIMENTS_COMMAND_H
 #define TACIT_EXPERIMENTS_COMMAND_H
 
@@ -15,8 +16,8 @@ typedef struct command {
 } command_t;
 
 static inline int command_usage(const command_t *command, const char *what, const char *argument) {
-  fprintf(stderr, "%s: %s%s; usage: %s [--quick] [--only %s] [--list] --out DIR\n", command->program, what, argument, command->program,
-          command->names);
+  fprintf(stderr, "%s: %s%s; usage: %s [--quick] [--only %s] [--list] --out DIR\n", command->program, what,
+          argument, command->program, command->names);
   return 2;
 }
 

@@ -1,12 +1,13 @@
 /*
- * Every private method at the same budget on the same posteriors: how many independent posterior draws the chain's mean is
- * worth, 1 / E[((mean - posterior mean) / posterior sd)^2] over runs and coefficients, each run one chain that spends the whole
- * budget and starts at a posterior draw (as in the comparison of acceptance rules in docs/theory.md, section 13.4). Each method is
- * given a few step sizes, and the best is shown: a setting that a user would not know beforehand, for all methods alike.
- * Seeded and simulated: nothing here is private.
+ * Every private method at the same budget on the same posteriors: how many independent posterior draws the
+ * chain's mean is worth, 1 / E[((mean - posterior mean) / posterior sd)^2] over runs and coefficients, each
+ * run one chain that spends the whole budget and starts at a posterior draw (as in the comparison of
+ * acceptance rules in docs/theory.md, section 13.4). Each method is given a few step sizes, and the best is
+ * shown: a setting that a user would not know beforehand, for all methods alike. Seeded and simulated:
+ * nothing here is private.
  *
- * Usage: methods [TARGET [RUNS [RULE [EPSILON]]]]; RULE: only contenders whose acceptance rule is named so, "" for all. Writes CSV
- * to standard output.
+ * Usage: methods [TARGET [RUNS [RULE [EPSILON]]]]; RULE: only contenders whose acceptance rule is named so,
+ * "" for all. Writes CSV to standard output.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@ typedef struct target {
   size_t n, dim;
   double epsilon, clip_grad, clip_ratio;
   tacit_model_t model;
-  void (*record)(const struct target *target, tacit_rng_t *rng, double *x); /* simulates; NULL: read from `data` */
+  void (*record)(const struct target *target, tacit_rng_t *rng,
+                 double *x); /* simulates; NULL: read from `data` */
   tacit_records_t *(*data)(void);
   double mean[max_dim], sd[max_dim];
   tacit_draws_t reference;
@@ -65,9 +67,10 @@ static void logistic_record(const target_t *target, tacit_rng_t *rng, double *x)
 
 /* Features in [-1, 1], so that parameters are reported as the sampler has them. */
 static void init_regression(tacit_model_t *model, const char *formula) {
-  static const char schema_text[] = "relation: substitute\ncolumns:\n  y: {type: binary}\n"
-                                    "  a: {type: numeric, lower: -1, upper: 1}\n  b: {type: numeric, lower: -1, upper: 1}\n"
-                                    "  c: {type: numeric, lower: -1, upper: 1}\n  d: {type: numeric, lower: -1, upper: 1}\n";
+  static const char schema_text[] =
+      "relation: substitute\ncolumns:\n  y: {type: binary}\n"
+      "  a: {type: numeric, lower: -1, upper: 1}\n  b: {type: numeric, lower: -1, upper: 1}\n"
+      "  c: {type: numeric, lower: -1, upper: 1}\n  d: {type: numeric, lower: -1, upper: 1}\n";
   tacit_schema_t *schema;
   tacit_design_t *design;
   tacit_glm_settings_t settings = tacit_glm_settings_default();
@@ -85,8 +88,8 @@ static void init_logistic(target_t *target) {
 }
 
 /* The demonstration of the README: run from the project's folder. */
-static const char demo_formula[] = "death ~ age + sex + log(flc)", demo_schema[] = "data/flchain/flchain.yaml",
-                  demo_data[] = "data/flchain/flchain.csv";
+static const char demo_formula[] = "death ~ age + sex + log(flc)",
+                  demo_schema[] = "data/flchain/flchain.yaml", demo_data[] = "data/flchain/flchain.csv";
 
 static tacit_records_t *read_demo(void) {
   tacit_schema_t *schema;
@@ -107,7 +110,8 @@ static tacit_records_t *read_demo(void) {
 
 static void init_demo(target_t *target) {
   *target = (target_t){.name = "demo", .dim = 4, .epsilon = 6, .data = read_demo};
-  init_regression(&target->model, "y ~ a + b + c"); /* three features, scaled as the demonstration scales them */
+  init_regression(&target->model,
+                  "y ~ a + b + c"); /* three features, scaled as the demonstration scales them */
   tacit_records_t *records = read_demo();
   target->n = tacit_records_n(records);
   tacit_records_free(records);
@@ -121,7 +125,13 @@ static void normal_record(const target_t *target, tacit_rng_t *rng, double *x) {
 
 static void init_gaussian(target_t *target) {
   double sd[10];
-  *target = (target_t){.name = "gaussian", .n = 20000, .dim = 10, .epsilon = 6, .clip_grad = 5, .clip_ratio = 5, .record = normal_record};
+  *target = (target_t){.name = "gaussian",
+                       .n = 20000,
+                       .dim = 10,
+                       .epsilon = 6,
+                       .clip_grad = 5,
+                       .clip_ratio = 5,
+                       .record = normal_record};
   for (size_t j = 0; j < 10; j++) {
     sd[j] = 1;
   }
@@ -136,7 +146,13 @@ static void banana_record(const target_t *target, tacit_rng_t *rng, double *x) {
 
 static void init_banana(target_t *target) {
   const double variance[2] = {20, 25};
-  *target = (target_t){.name = "banana", .n = 20000, .dim = 2, .epsilon = 6, .clip_grad = 1, .clip_ratio = 1, .record = banana_record};
+  *target = (target_t){.name = "banana",
+                       .n = 20000,
+                       .dim = 2,
+                       .epsilon = 6,
+                       .clip_grad = 1,
+                       .clip_ratio = 1,
+                       .record = banana_record};
   must(tacit_model_init_banana(&target->model, 2, 20, 0, 0, 1000, variance, &err));
 }
 
@@ -147,7 +163,13 @@ static void mixture_record(const target_t *target, tacit_rng_t *rng, double *x) 
 
 static void init_mixture(target_t *target) {
   const double prior[2] = {10, 1};
-  *target = (target_t){.name = "mixture", .n = 50000, .dim = 2, .epsilon = 6, .clip_grad = 3, .clip_ratio = 3, .record = mixture_record};
+  *target = (target_t){.name = "mixture",
+                       .n = 50000,
+                       .dim = 2,
+                       .epsilon = 6,
+                       .clip_grad = 3,
+                       .clip_ratio = 3,
+                       .record = mixture_record};
   must(tacit_model_init_mixture(&target->model, 2, prior, &err));
 }
 
@@ -181,7 +203,12 @@ static const contender_t contenders[] = {
     {"dp-penalty", "penalty", false, TACIT_ACCEPT_BARKER, {0, 1.2, 0.6, 0.3}, TACIT_PROPOSAL_FULL},
     {"dp-penalty", "penalty, guided", false, TACIT_ACCEPT_BARKER, {0, 1.5, 0.75, 0.4}, TACIT_PROPOSAL_GUIDED},
     {"dp-penalty", "penalty-bit", true, TACIT_ACCEPT_PENALTY, {0, 0.8, 0.4, 0.25}, TACIT_PROPOSAL_FULL},
-    {"dp-penalty", "penalty-bit, guided", true, TACIT_ACCEPT_PENALTY, {0, 1, 0.5, 0.3}, TACIT_PROPOSAL_GUIDED},
+    {"dp-penalty",
+     "penalty-bit, guided",
+     true,
+     TACIT_ACCEPT_PENALTY,
+     {0, 1, 0.5, 0.3},
+     TACIT_PROPOSAL_GUIDED},
     {"dp-penalty", "arcsine, guided", true, TACIT_ACCEPT_ARCSINE, {0, 1, 0.5, 0.3}, TACIT_PROPOSAL_GUIDED},
     {"dp-penalty", "arcsine", true, TACIT_ACCEPT_ARCSINE, {0, 0.8, 0.4, 0.25}, TACIT_PROPOSAL_FULL},
     {"dp-barker", "barker", true, TACIT_ACCEPT_BARKER, {0, 0.8, 0.4, 0.2}, TACIT_PROPOSAL_FULL},
@@ -199,12 +226,11 @@ static const contender_t contenders[] = {
     {"dp-sgnht", "none", false, TACIT_ACCEPT_BARKER, {0, 0.3, 0.2, 0.05}, TACIT_PROPOSAL_FULL},
 };
 
-static double seconds(void) {
-  return (double)clock() / CLOCKS_PER_SEC;
-}
+static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
-static tacit_status_t plan_runs(const target_t *target, const contender_t *of, double step, const double *metric,
-                                tacit_curator_t *curator, tacit_budget_t *budget, tacit_sampler_settings_t *s, double *forecast) {
+static tacit_status_t plan_runs(const target_t *target, const contender_t *of, double step,
+                                const double *metric, tacit_curator_t *curator, tacit_budget_t *budget,
+                                tacit_sampler_settings_t *s, double *forecast) {
   const tacit_method_t *method = tacit_method_find(of->method);
   tacit_plan_request_t request = {.curator = curator,
                                   .parameters = &target->model.parameters,
@@ -223,7 +249,8 @@ static tacit_status_t plan_runs(const target_t *target, const contender_t *of, d
   s->step_size = step;
   s->proposal = of->proposal;
   s->accept_bit = of->is_bit;
-  s->reuse_gradient = strstr(of->acceptance, "no reuse") == NULL; /* else k(L + 1) gradients, as the paper has it */
+  s->reuse_gradient =
+      strstr(of->acceptance, "no reuse") == NULL; /* else k(L + 1) gradients, as the paper has it */
   s->accept_rule.kind = of->kind;
   s->inv_metric = metric;
   tacit_status_t status = tacit_plan(method, &request, s, unused, &plan, &err);
@@ -231,8 +258,8 @@ static tacit_status_t plan_runs(const target_t *target, const contender_t *of, d
   return status;
 }
 
-static void set_schedule(const contender_t *of, const tacit_sampler_settings_t *s, const tacit_curator_t *curator,
-                         tacit_budget_t *budget) {
+static void set_schedule(const contender_t *of, const tacit_sampler_settings_t *s,
+                         const tacit_curator_t *curator, tacit_budget_t *budget) {
   const tacit_method_t *method = tacit_method_find(of->method);
   tacit_event_t *events;
   size_t n;
@@ -249,8 +276,8 @@ typedef struct tally {
 } tally_t;
 
 /* The first run makes the plan, *s, which the others follow. */
-static bool run(const target_t *target, const contender_t *of, double step, uint64_t seed, tacit_sampler_settings_t *s,
-                tally_t *tally) {
+static bool run(const target_t *target, const contender_t *of, double step, uint64_t seed,
+                tacit_sampler_settings_t *s, tally_t *tally) {
   tacit_curator_settings_t limits = tacit_curator_settings_default();
   limits.clip_bound_grad = target->clip_grad;
   limits.clip_bound_ratio = target->clip_ratio;
@@ -271,12 +298,14 @@ static bool run(const target_t *target, const contender_t *of, double step, uint
   s->inv_metric = metric;
   if (status == TACIT_OK) {
     set_schedule(of, s, curator, budget);
-    s->init = tacit_draws_row(&target->reference, seed % 4, target->reference.n_warmup + seed * 37 % n_reference);
+    s->init =
+        tacit_draws_row(&target->reference, seed % 4, target->reference.n_warmup + seed * 37 % n_reference);
     tacit_rng_key_from_seed(s->key, seed + 1000);
     tacit_draws_t draws;
     tacit_sample_end_t end;
     double start = seconds();
-    must(tacit_sample(tacit_method_find(of->method), curator, &target->model.parameters, s, &draws, &end, &err));
+    must(tacit_sample(tacit_method_find(of->method), curator, &target->model.parameters, s, &draws, &end,
+                      &err));
     tally->seconds += seconds() - start;
     size_t kept = tacit_draws_n_kept(&draws);
     for (size_t j = 0; j < target->dim; j++) {
@@ -318,7 +347,8 @@ static void set_reference(target_t *target) {
   s.inv_metric = metric;
   tacit_rng_key_from_seed(s.key, 3);
   tacit_sample_end_t end;
-  must(tacit_sample(tacit_method_find("hmc"), curator, &target->model.parameters, &s, &target->reference, &end, &err));
+  must(tacit_sample(tacit_method_find("hmc"), curator, &target->model.parameters, &s, &target->reference,
+                    &end, &err));
   for (size_t j = 0; j < target->dim; j++) {
     double sum = 0, square = 0;
     for (size_t i = 0; i < 4 * n_reference; i++) {
@@ -348,8 +378,9 @@ static void compare(target_t *target, size_t n_runs, const char *rule) {
       if (t.n == 0) { /* not one iteration */
         continue;
       }
-      printf("%s,%g,%s,\"%s\",%.3g,%.0f,%.3f,%.2f,%.3f,%.2f\n", target->name, target->epsilon, contenders[m].method,
-             contenders[m].acceptance, t.step, t.iterations / n, t.acceptance / n, n / t.square, t.seconds / n, t.forecast);
+      printf("%s,%g,%s,\"%s\",%.3g,%.0f,%.3f,%.2f,%.3f,%.2f\n", target->name, target->epsilon,
+             contenders[m].method, contenders[m].acceptance, t.step, t.iterations / n, t.acceptance / n,
+             n / t.square, t.seconds / n, t.forecast);
       fflush(stdout);
     }
   }
@@ -361,10 +392,14 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*init)(target_t *target);
-  } targets[] = {{"logistic", init_logistic}, {"demo", init_demo}, {"gaussian", init_gaussian}, {"banana", init_banana},
+  } targets[] = {{"logistic", init_logistic},
+                 {"demo", init_demo},
+                 {"gaussian", init_gaussian},
+                 {"banana", init_banana},
                  {"mixture", init_mixture}};
   size_t n_runs = argc > 2 ? (size_t)atoi(argv[2]) : 16;
-  printf("target,epsilon,method,acceptance rule,step size,iterations,acceptance,effective draws,seconds,forecast\n");
+  printf("target,epsilon,method,acceptance rule,step size,iterations,acceptance,effective "
+         "draws,seconds,forecast\n");
   for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
     if (argc < 2 || strcmp(argv[1], targets[i].name) == 0) {
       target_t target;

@@ -1,9 +1,10 @@
 /*
- * Calibration and efficiency of noise-aware regression on simulated data (docs/theory.md, "Noise-aware regression"):
- * posterior width over the non-private one, coverage of central intervals for the true parameter, ranks u of the truth. Prints
- * a row of a table: family, truth, d, n, epsilon, repeats, mean inflation (worst coefficient), coverage at 50, 80, 90 and
- * 95 %, that at 90 % of the worst coefficient, rms z, mean (2 u - 1)^2 (1/3 if calibrated), coefficients beyond 4 sd, chi^2
- * of the ranks of the worst coefficient (9 degrees of freedom), seconds a fit.
+ * Calibration and efficiency of noise-aware regression on simulated data (docs/theory.md, "Noise-aware
+ * regression"): posterior width over the non-private one, coverage of central intervals for the true
+ * parameter, ranks u of the truth. Prints a row of a table: family, truth, d, n, epsilon, repeats, mean
+ * inflation (worst coefficient), coverage at 50, 80, 90 and 95 %, that at 90 % of the worst coefficient, rms
+ * z, mean (2 u - 1)^2 (1/3 if calibrated), coefficients beyond 4 sd, chi^2 of the ranks of the worst
+ * coefficient (9 degrees of freedom), seconds a fit.
  *
  *     noise_aware_calibration FAMILY UPPER TRUTH D N EPSILON REPEATS [SEED [FAULT]]
  *
@@ -14,7 +15,8 @@
 #include "noise_aware/simulation.h"
 
 typedef struct totals {
-  double log_inflation, square_z, square_rank, covered[4], covered_each[SIMULATION_MAX_DIM], log_inflation_each[SIMULATION_MAX_DIM];
+  double log_inflation, square_z, square_rank, covered[4], covered_each[SIMULATION_MAX_DIM],
+      log_inflation_each[SIMULATION_MAX_DIM];
   double ranks[SIMULATION_MAX_DIM][10];
   double n, n_far;
 } totals_t;
@@ -51,13 +53,15 @@ static void print(const simulation_t *s, const totals_t *t, double repeats, doub
     worst_chi2 = fmax(worst_chi2, chi2);
   }
   printf("| %s | %s | %zu | %zu | %g | %.0f | %.2f (%.2f) |", tacit_family_string(s->family),
-         s->truth == TRUTH_PRIOR ? "prior" : s->truth == TRUTH_FIXED ? "fixed" : "rare", s->d, s->n, s->epsilon, repeats,
-         exp(t->log_inflation / t->n), worst_inflation);
+         s->truth == TRUTH_PRIOR   ? "prior"
+         : s->truth == TRUTH_FIXED ? "fixed"
+                                   : "rare",
+         s->d, s->n, s->epsilon, repeats, exp(t->log_inflation / t->n), worst_inflation);
   for (size_t l = 0; l < 4; l++) {
     printf(" %.3f |", t->covered[l] / t->n);
   }
-  printf(" %.2f | %.2f | %.3f | %.0f | %.0f | %.2f |\n", worst_cover, sqrt(t->square_z / t->n), t->square_rank / t->n,
-         t->n_far, worst_chi2, seconds / repeats);
+  printf(" %.2f | %.2f | %.3f | %.0f | %.0f | %.2f |\n", worst_cover, sqrt(t->square_z / t->n),
+         t->square_rank / t->n, t->n_far, worst_chi2, seconds / repeats);
 }
 
 int main(int argc, char **argv) {
@@ -66,7 +70,9 @@ int main(int argc, char **argv) {
     return 2;
   }
   simulation_t s = {.upper = atof(argv[2]),
-                    .truth = strcmp(argv[3], "prior") == 0 ? TRUTH_PRIOR : strcmp(argv[3], "rare") == 0 ? TRUTH_RARE : TRUTH_FIXED,
+                    .truth = strcmp(argv[3], "prior") == 0  ? TRUTH_PRIOR
+                             : strcmp(argv[3], "rare") == 0 ? TRUTH_RARE
+                                                            : TRUTH_FIXED,
                     .d = (size_t)atoi(argv[4]),
                     .n = (size_t)atoi(argv[5]),
                     .epsilon = atof(argv[6]),
@@ -87,6 +93,7 @@ int main(int argc, char **argv) {
     add(&totals, &fit);
   }
   clock_gettime(CLOCK_MONOTONIC, &end);
-  print(&s, &totals, (double)repeats, (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec));
+  print(&s, &totals, (double)repeats,
+        (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec));
   return 0;
 }

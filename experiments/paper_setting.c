@@ -1,11 +1,13 @@
 /*
- * The setting of the DP-HMC paper [Raisa2021, section 5]: the banana (d = 2) and a Gaussian mean (d = 10), n = 100000
- * simulated records, epsilon = 15, delta = 0.1 / n, four chains that share the budget, DP-HMC and DP-penalty, with the noise,
- * clip bounds and steps of the authors' programs and with settings of our own. Draws are compared with exact posterior
- * draws by the maximum mean discrepancy. The seeds are not those of the trials that our own settings come from.
+ * The setting of the DP-HMC paper [Raisa2021, section 5]: the banana (d = 2) and a Gaussian mean (d = 10), n
+ * = 100000 simulated records, epsilon = 15, delta = 0.1 / n, four chains that share the budget, DP-HMC and
+ * DP-penalty, with the noise, clip bounds and steps of the authors' programs and with settings of our own.
+ * Draws are compared with exact posterior draws by the maximum mean discrepancy. The seeds are not those of
+ * the trials that our own settings come from.
  *
- * The records are simulated, so clipped fractions are printed here; with real records they would be private. Chains start
- * near the posterior, as in the paper; with real records such a start would have to be public or charged.
+ * The records are simulated, so clipped fractions are printed here; with real records they would be private.
+ * Chains start near the posterior, as in the paper; with real records such a start would have to be public or
+ * charged.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +30,7 @@ typedef struct target {
   const char *name;
   tacit_model_t model;
   size_t dim;
-  double a;                          /* banana: u_2 = theta_2 + a theta_1^2; 0 for the Gaussian */
+  double a; /* banana: u_2 = theta_2 + a theta_1^2; 0 for the Gaussian */
   double obs_sd[max_dim], truth[max_dim], prior_var;
   double mean[max_dim], sd[max_dim]; /* posterior of u */
 } target_t;
@@ -110,7 +112,8 @@ static void metric_of(const target_t *target, double *inv_metric) {
 
 /* About n_exact kept draws, evenly thinned, as one array. */
 static size_t thin(const tacit_draws_t *draws, double *out) {
-  size_t kept = tacit_draws_n_kept(draws), total = kept * draws->n_chains, n = total < n_exact ? total : n_exact;
+  size_t kept = tacit_draws_n_kept(draws), total = kept * draws->n_chains,
+         n = total < n_exact ? total : n_exact;
   for (size_t i = 0; i < n; i++) {
     size_t at = i * total / n;
     memcpy(out + i * draws->n_reported, tacit_draws_row(draws, at / kept, draws->n_warmup + at % kept),
@@ -176,7 +179,8 @@ static outcome_t run(target_t *target, const settings_t *options, uint64_t seed)
   for (size_t i = 0; i < n_rows; i++) {
     accept += draws.stats[i].accept_stat / (double)n_rows;
   }
-  double *exact = malloc(n_exact * target->dim * sizeof *exact), *other = malloc(n_exact * target->dim * sizeof *other);
+  double *exact = malloc(n_exact * target->dim * sizeof *exact),
+         *other = malloc(n_exact * target->dim * sizeof *other);
   double *sample = malloc(n_exact * target->dim * sizeof *sample);
   for (size_t i = 0; i < n_exact; i++) {
     draw_exact(target, rng, exact + i * target->dim);
@@ -196,7 +200,8 @@ static outcome_t run(target_t *target, const settings_t *options, uint64_t seed)
                        .mmd = root_mmd(sample, n, exact, target->dim),
                        .mmd_exact = root_mmd(other, n_exact, exact, target->dim),
                        .rhat = worst_rhat,
-                       .grad_clipped = notes.n_grad > 0 ? (double)notes.n_grad_clipped / (double)notes.n_grad : 0,
+                       .grad_clipped =
+                           notes.n_grad > 0 ? (double)notes.n_grad_clipped / (double)notes.n_grad : 0,
                        .ratio_clipped = (double)notes.n_ratio_clipped / (double)notes.n_ratio,
                        .seconds = wall};
   free(exact);
@@ -223,9 +228,11 @@ static void print_row(target_t *target, const settings_t *options) {
   }
   qsort(runs, n_runs, sizeof *runs, compare_mmd);
   const outcome_t *o = &runs[n_runs / 2];
-  printf("| %s | %s | %s | %zu + %zu | %.2f | %.3f (%.3f to %.3f) | %.3f | %.2f | %.1f %% | %.1f %% | %.1f |\n",
-         target->name, options->method, options->source, o->n_warmup, o->n_kept, o->acceptance, o->mmd, runs[0].mmd,
-         runs[n_runs - 1].mmd, o->mmd_exact, o->rhat, 100 * o->grad_clipped, 100 * o->ratio_clipped, o->seconds);
+  printf(
+      "| %s | %s | %s | %zu + %zu | %.2f | %.3f (%.3f to %.3f) | %.3f | %.2f | %.1f %% | %.1f %% | %.1f |\n",
+      target->name, options->method, options->source, o->n_warmup, o->n_kept, o->acceptance, o->mmd,
+      runs[0].mmd, runs[n_runs - 1].mmd, o->mmd_exact, o->rhat, 100 * o->grad_clipped, 100 * o->ratio_clipped,
+      o->seconds);
   fflush(stdout);
 }
 
@@ -241,7 +248,8 @@ int main(void) {
     gauss.truth[j] = 0.1 * (double)j;
   }
   must(tacit_model_init_gaussian_mean(&gauss.model, 10, gauss.obs_sd, sqrt(gauss.prior_var), &err));
-  /* Steps are in units of the metric (about 0.14 and 0.0032); published: 0.006, 0.06, 0.00015, 0.0007 without one. */
+  /* Steps are in units of the metric (about 0.14 and 0.0032); published: 0.006, 0.06, 0.00015, 0.0007 without
+   * one. */
   const settings_t on_banana[] = {
       {"published", "dp-hmc", 0.05, 0.1, 0.55, 0.1, 0.042, 25, TACIT_PROPOSAL_FULL},
       {"own", "dp-hmc", 0.15, 0.1, 0.55, 0.1, 0.06, 25, TACIT_PROPOSAL_FULL},
@@ -254,7 +262,8 @@ int main(void) {
       {"published", "dp-penalty", 0, 10, 0, 0.05, 0.22, 0, TACIT_PROPOSAL_FULL},
       {"own", "dp-penalty", 0, 4.5, 0, 0.05, 2.4, 0, TACIT_PROPOSAL_GUIDED},
   };
-  printf("| target | method | settings | iterations a chain (warm-up + kept) | acceptance | MMD (range) | MMD of two exact "
+  printf("| target | method | settings | iterations a chain (warm-up + kept) | acceptance | MMD (range) | "
+         "MMD of two exact "
          "samples | R-hat | gradients clipped | ratios clipped | seconds |\n"
          "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (size_t i = 0; i < sizeof on_banana / sizeof on_banana[0]; i++) {

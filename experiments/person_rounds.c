@@ -1,11 +1,12 @@
 /*
- * Persons of several rows by scores (docs/theory.md, section 18.15): coverage of central 90 % intervals for true parameters and of the
- * sandwich's without noise, ratio of sds, flags. One line a run, appended to FILE; runs that FILE has are not made again.
+ * Persons of several rows by scores (docs/theory.md, section 18.15): coverage of central 90 % intervals for
+ * true parameters and of the sandwich's without noise, ratio of sds, flags. One line a run, appended to FILE;
+ * runs that FILE has are not made again.
  *
  *     person_rounds KIND PERSONS EPSILON RUNS FILE [RELATION [FAULT]]
  *
- * KIND: logit (bridge effects, phi .7), independent (none), by-x (logit, rows depend on a feature), count (gamma effects of variance 1/2);
- * RELATION: substitute, add-remove
+ * KIND: logit (bridge effects, phi .7), independent (none), by-x (logit, rows depend on a feature), count
+ * (gamma effects of variance 1/2); RELATION: substitute, add-remove
  */
 #include <time.h>
 
@@ -19,17 +20,20 @@ static bool is_flagged(const tacit_evidence_t *evidence) {
   bool is = false;
   for (size_t i = 0; i < evidence->checks.n; i++) {
     const tacit_check_t *check = &evidence->checks.items[i];
-    is = is || (tacit_check_is_flagged(check) && tacit_check_info(check->id)->severity == TACIT_SEVERITY_PROBLEM);
+    is = is ||
+         (tacit_check_is_flagged(check) && tacit_check_info(check->id)->severity == TACIT_SEVERITY_PROBLEM);
   }
   return is;
 }
 
 int main(int argc, char **argv) {
   if (argc < 6) {
-    fprintf(stderr, "usage: person_rounds logit|independent|by-x|count PERSONS EPSILON RUNS FILE [substitute|add-remove [FAULT]]\n");
+    fprintf(stderr, "usage: person_rounds logit|independent|by-x|count PERSONS EPSILON RUNS FILE "
+                    "[substitute|add-remove [FAULT]]\n");
     return 2;
   }
-  bool is_count = strcmp(argv[1], "count") == 0, is_add_remove = argc > 6 && strcmp(argv[6], "add-remove") == 0;
+  bool is_count = strcmp(argv[1], "count") == 0,
+       is_add_remove = argc > 6 && strcmp(argv[6], "add-remove") == 0;
   person_setup_t p = {.s = {.family = is_count ? TACIT_FAMILY_POISSON : TACIT_FAMILY_BERNOULLI,
                             .upper = is_count ? 20 : 1,
                             .truth = TRUTH_FIXED,
@@ -43,7 +47,9 @@ int main(int argc, char **argv) {
                             .n_draws = 500,
                             .fault = argc > 7 ? (tacit_fault_t)atoi(argv[7]) : TACIT_FAULT_NONE},
                       .max_rows = 12,
-                      .phi = strcmp(argv[1], "independent") == 0 ? 1 : is_count ? 2.0 / 3 : 0.7,
+                      .phi = strcmp(argv[1], "independent") == 0 ? 1
+                             : is_count                          ? 2.0 / 3
+                                                                 : 0.7,
                       .is_row_by_x = strcmp(argv[1], "by-x") == 0};
   size_t done, runs = (size_t)atoi(argv[4]);
   FILE *file = rounds_open(argv[5], &done);
@@ -57,7 +63,8 @@ int main(int argc, char **argv) {
   }
   fclose(file);
   char label[256];
-  snprintf(label, sizeof label, "%s, %s persons, epsilon %s, %s", argv[1], argv[2], argv[3], is_add_remove ? "add-remove" : "substitute");
+  snprintf(label, sizeof label, "%s, %s persons, epsilon %s, %s", argv[1], argv[2], argv[3],
+           is_add_remove ? "add-remove" : "substitute");
   rounds_summarise(argv[5], label, D, 1);
   return 0;
 }

@@ -1,11 +1,13 @@
 /*
- * Programs fitted by centred scores (docs/theory.md, section 18.13): coverage of central 90 % intervals for true parameters and of normal
- * ones without noise, ratio of sds, flags. One line a run, appended to FILE; runs that FILE has are not made again.
+ * Programs fitted by centred scores (docs/theory.md, section 18.13): coverage of central 90 % intervals for
+ * true parameters and of normal ones without noise, ratio of sds, flags. One line a run, appended to FILE;
+ * runs that FILE has are not made again.
  *
- *     program_rounds MODEL N EPSILON RUNS FILE [RELATION [FAULT [SHARE]]]      MODEL: negbin, weibull; RELATION: substitute, add-remove
+ *     program_rounds MODEL N EPSILON RUNS FILE [RELATION [FAULT [SHARE]]]      MODEL: negbin, weibull;
+ * RELATION: substitute, add-remove
  *
- * SHARE: N are persons of 1 to 12 rows, evenly, and this share of a row's normal score is the person's; the intervals without noise take rows for
- * independent.
+ * SHARE: N are persons of 1 to 12 rows, evenly, and this share of a row's normal score is the person's; the
+ * intervals without noise take rows for independent.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -15,7 +17,9 @@
 
 int main(int argc, char **argv) {
   if (argc < 6) {
-    fprintf(stderr, "usage: program_rounds negbin|weibull N EPSILON RUNS FILE [substitute|add-remove [FAULT [SHARE]]]\n");
+    fprintf(
+        stderr,
+        "usage: program_rounds negbin|weibull N EPSILON RUNS FILE [substitute|add-remove [FAULT [SHARE]]]\n");
     return 2;
   }
   program_setup_t s = {.is_weibull = strcmp(argv[1], "weibull") == 0,
@@ -24,7 +28,8 @@ int main(int argc, char **argv) {
                        .delta = 1e-6,
                        .n_draws = 500,
                        .n_chains = 2,
-                       .relation = argc > 6 && strcmp(argv[6], "add-remove") == 0 ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE,
+                       .relation = argc > 6 && strcmp(argv[6], "add-remove") == 0 ? TACIT_RELATION_ADD_REMOVE
+                                                                                  : TACIT_RELATION_SUBSTITUTE,
                        .fault = argc > 7 ? (tacit_fault_t)atoi(argv[7]) : TACIT_FAULT_NONE,
                        .max_rows = argc > 8 ? 12 : 0,
                        .share = argc > 8 ? atof(argv[8]) : 0};
@@ -34,7 +39,8 @@ int main(int argc, char **argv) {
     program_result_t r;
     clock_t before = clock();
     program_fit(&s, k + 1, &r);
-    fprintf(file, "%zu %d %.4g %.3f", k, r.is_flagged, r.last_step, (double)(clock() - before) / CLOCKS_PER_SEC);
+    fprintf(file, "%zu %d %.4g %.3f", k, r.is_flagged, r.last_step,
+            (double)(clock() - before) / CLOCKS_PER_SEC);
     rounds_write(file, PROGRAM_D, r.theta, r.mean, r.sd, r.share_below, r.plain_mean, r.plain_sd);
   }
   fclose(file);

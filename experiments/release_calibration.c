@@ -1,13 +1,14 @@
 /*
- * Simulation-based calibration [Talts2018] of a release and the inference from it: parameters are drawn from the prior, records
- * from the parameters, the statistic is released by the curator, and the posterior is drawn from the statistic alone. Then the
- * share u of draws below the truth is uniform. Beside it the naive posterior, which takes the released statistic as exact, and, in
- * quick mode, planted errors that must be found.
+ * Simulation-based calibration [Talts2018] of a release and the inference from it: parameters are drawn from
+ * the prior, records from the parameters, the statistic is released by the curator, and the posterior is
+ * drawn from the statistic alone. Then the share u of draws below the truth is uniform. Beside it the naive
+ * posterior, which takes the released statistic as exact, and, in quick mode, planted errors that must be
+ * found.
  *
  *     release_calibration [--quick] [--only mean|regression|score] [--replicates N] [--out FOLDER]
  *
- * Exit status 1 if a posterior is not calibrated, or an error is not found. Over other seeds than these, a correct build would
- * fail in less than one of 10^6 runs.
+ * Exit status 1 if a posterior is not calibrated, or an error is not found. Over other seeds than these, a
+ * correct build would fail in less than one of 10^6 runs.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -66,7 +67,8 @@ static const char *parameter_name(const setting_t *setting, size_t j) {
 
 /* ---- prior and records ---- */
 
-static double draw_sd(tacit_rng_t *rng, double shape, double scale) { /* of an inverse gamma variance, whole shape */
+static double draw_sd(tacit_rng_t *rng, double shape,
+                      double scale) { /* of an inverse gamma variance, whole shape */
   double gamma = 0;
   for (double k = 0; k < shape; k++) {
     gamma += tacit_rng_exponential(rng);
@@ -90,8 +92,8 @@ static tacit_latent_model_t latent_model(const setting_t *setting) {
 }
 
 /* Draw the truth and records given it. */
-static tacit_records_t *draw_records(const setting_t *setting, const tacit_latent_model_t *model, tacit_rng_t *rng,
-                                     double *truth) {
+static tacit_records_t *draw_records(const setting_t *setting, const tacit_latent_model_t *model,
+                                     tacit_rng_t *rng, double *truth) {
   tacit_records_t *records;
   tacit_error_t err;
   size_t n = model->n_records;
@@ -113,7 +115,8 @@ static tacit_records_t *draw_records(const setting_t *setting, const tacit_laten
     } else {
       x[0] = centre + spread * tacit_rng_normal(rng);
       x[1] = truth[0] + truth[1] * x[0];
-      x[1] = setting->kind == SCORE ? tacit_rng_uniform(rng) * (1 + exp(-x[1])) < 1 : x[1] + truth[2] * tacit_rng_normal(rng);
+      x[1] = setting->kind == SCORE ? tacit_rng_uniform(rng) * (1 + exp(-x[1])) < 1
+                                    : x[1] + truth[2] * tacit_rng_normal(rng);
     }
     tacit_records_set(records, i, x);
   }
@@ -122,16 +125,20 @@ static tacit_records_t *draw_records(const setting_t *setting, const tacit_laten
 
 /* ---- the release ---- */
 
-static void release(const setting_t *setting, tacit_records_t *records, uint64_t seed, double *values, double *scales) {
+static void release(const setting_t *setting, tacit_records_t *records, uint64_t seed, double *values,
+                    double *scales) {
   static const double lower[] = {-1, -1}, lower_of_bit[] = {-1, 0}, upper[] = {1, 1};
-  static const tacit_statistic_kind_t kinds[] = {TACIT_STATISTIC_SUM, TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_SCORE};
+  static const tacit_statistic_kind_t kinds[] = {TACIT_STATISTIC_SUM, TACIT_STATISTIC_PRODUCTS,
+                                                 TACIT_STATISTIC_SCORE};
   tacit_statistic_t statistic = {.kind = kinds[setting->kind],
-                                 .noise = setting->is_laplace ? TACIT_STATISTIC_LAPLACE : TACIT_STATISTIC_GAUSSIAN,
+                                 .noise =
+                                     setting->is_laplace ? TACIT_STATISTIC_LAPLACE : TACIT_STATISTIC_GAUSSIAN,
                                  .n_columns = setting->kind == MEAN ? 1 : 2,
                                  .lower = setting->kind == SCORE ? lower_of_bit : lower,
                                  .upper = upper};
-  double multiplier = (1 + 1e-9) * (setting->is_laplace ? 1 / setting->epsilon
-                                                        : 1 / sqrt(2 * tacit_gaussian_rho(setting->epsilon, log(delta))));
+  double multiplier =
+      (1 + 1e-9) * (setting->is_laplace ? 1 / setting->epsilon
+                                        : 1 / sqrt(2 * tacit_gaussian_rho(setting->epsilon, log(delta))));
   tacit_budget_t *budget;
   tacit_noise_t *noise;
   tacit_curator_t *curator;
@@ -153,22 +160,24 @@ static void release(const setting_t *setting, tacit_records_t *records, uint64_t
 
 /* ---- the posterior ---- */
 
-static void infer(const setting_t *setting, how_t how, const tacit_latent_model_t *model, const double *values, const double *noise,
-                  uint64_t seed, tacit_draws_t *draws) {
+static void infer(const setting_t *setting, how_t how, const tacit_latent_model_t *model,
+                  const double *values, const double *noise, uint64_t seed, tacit_draws_t *draws) {
   static const size_t counts[] = {1, 5, 4};
-  static const tacit_release_kind_t kinds[] = {TACIT_RELEASE_SUM, TACIT_RELEASE_PRODUCTS, TACIT_RELEASE_SCORE};
+  static const tacit_release_kind_t kinds[] = {TACIT_RELEASE_SUM, TACIT_RELEASE_PRODUCTS,
+                                               TACIT_RELEASE_SCORE};
   size_t n_values = counts[setting->kind];
   bool is_of_rows = setting->kind != MEAN;
   double scales[MAX_VALUES], taken[MAX_VALUES], n = (double)model->n_records;
   tacit_release_t statistic = {.kind = kinds[setting->kind],
-                               .noise = setting->is_laplace && how != NAIVE ? TACIT_RELEASE_LAPLACE : TACIT_RELEASE_GAUSSIAN,
+                               .noise = setting->is_laplace && how != NAIVE ? TACIT_RELEASE_LAPLACE
+                                                                            : TACIT_RELEASE_GAUSSIAN,
                                .lower = how == NO_CLAMP ? -20 : -1,
                                .upper = how == NO_CLAMP ? 20 : 1,
                                .n_values = n_values,
                                .values = taken,
                                .scales = scales};
   double tiny = (is_of_rows ? 0.01 : 0.1) * sqrt(n); /* at most a fifth of what sums over n records vary by */
-  for (size_t k = 0; k < n_values; k++) { /* naive: next to no noise, and values that can be */
+  for (size_t k = 0; k < n_values; k++) {            /* naive: next to no noise, and values that can be */
     scales[k] = how == NAIVE ? tiny : how == THIRD_NOISE ? noise[k] / 3 : noise[k];
     taken[k] = how == NAIVE ? fmin(fmax(values[k], -n), n) : values[k];
   }
@@ -202,7 +211,8 @@ static void simulate(const setting_t *setting, how_t how, size_t n_replicates, r
   tacit_latent_model_t model = latent_model(setting);
   memset(ranks, 0, MAX_REPORTED * sizeof *ranks);
   for (size_t i = 0; i < n_replicates; i++) {
-    uint64_t seed = 1000 * (uint64_t)(10 * setting->epsilon) + 2 * (uint64_t)setting->kind + setting->is_laplace + 1000000 * (i + 1);
+    uint64_t seed = 1000 * (uint64_t)(10 * setting->epsilon) + 2 * (uint64_t)setting->kind +
+                    setting->is_laplace + 1000000 * (i + 1);
     unsigned char key[32];
     tacit_rng_t *rng;
     tacit_error_t err;
@@ -237,19 +247,19 @@ static double chi_square(const ranks_t *ranks) {
 }
 
 /* What is an error: P(chi-square with 19 degrees of freedom > 80) = 2e-9; |z| > 5.5: 4e-8. */
-static bool is_uniform(const ranks_t *ranks) {
-  return chi_square(ranks) < 80 && fabs(excess(ranks)) < 5.5;
-}
+static bool is_uniform(const ranks_t *ranks) { return chi_square(ranks) < 80 && fabs(excess(ranks)) < 5.5; }
 
 /* ---- tables ---- */
 
 static void put_table_row(FILE *md, const setting_t *setting, how_t how, size_t j, const ranks_t *ranks) {
   fprintf(md, "| %s | %s | %g | %s | %s |", statistic_names[setting->kind],
-          setting->is_laplace ? "laplace" : "gaussian", setting->epsilon, parameter_name(setting, j), how_names[how]);
+          setting->is_laplace ? "laplace" : "gaussian", setting->epsilon, parameter_name(setting, j),
+          how_names[how]);
   for (size_t l = 0; l < N_LEVELS; l++) {
     fprintf(md, " %.1f |", 100 * ranks->covered[l] / (double)ranks->n);
   }
-  fprintf(md, " %.1f | %s |\n", chi_square(ranks), chi_square(ranks) < 43.8 ? "uniform" : "**not uniform**"); /* 99.9 % */
+  fprintf(md, " %.1f | %s |\n", chi_square(ranks),
+          chi_square(ranks) < 43.8 ? "uniform" : "**not uniform**"); /* 99.9 % */
 }
 
 static void put_csv_row(FILE *csv, const setting_t *setting, how_t how, size_t j, const ranks_t *ranks) {
@@ -267,9 +277,10 @@ static void put_csv_row(FILE *csv, const setting_t *setting, how_t how, size_t j
 /* One small histogram at (x, y); the band holds 99 % of the counts of a uniform rank. */
 static void put_histogram(FILE *svg, double x, double y, const char *title, const ranks_t *ranks) {
   const double width = 150, height = 70;
-  double expected = (double)ranks->n / N_BINS, unit = height / (3 * expected), band = 2.58 * sqrt(expected * (1 - 1.0 / N_BINS));
-  fprintf(svg, "<text x='%g' y='%g'>%s</text>\n<rect x='%g' y='%g' width='%g' height='%g' fill='#ddd'/>\n", x, y - 4, title, x,
-          y + height - unit * (expected + band), width, 2 * band * unit);
+  double expected = (double)ranks->n / N_BINS, unit = height / (3 * expected),
+         band = 2.58 * sqrt(expected * (1 - 1.0 / N_BINS));
+  fprintf(svg, "<text x='%g' y='%g'>%s</text>\n<rect x='%g' y='%g' width='%g' height='%g' fill='#ddd'/>\n", x,
+          y - 4, title, x, y + height - unit * (expected + band), width, 2 * band * unit);
   for (size_t b = 0; b < N_BINS; b++) {
     double bar = fmin((double)ranks->bins[b] * unit, height);
     fprintf(svg, "<rect x='%g' y='%g' width='%g' height='%g' fill='#36c' fill-opacity='0.7'/>\n",
@@ -299,7 +310,8 @@ static bool is_wanted(const setting_t *setting, const char *only) {
 
 /* All settings into release.*, or those of one kind into files of its name. */
 static int full(size_t n_replicates, const char *folder, const char *only) {
-  FILE *md = open_in(folder, only, "md"), *csv = open_in(folder, only, "csv"), *svg = open_in(folder, only, "svg");
+  FILE *md = open_in(folder, only, "md"), *csv = open_in(folder, only, "csv"),
+       *svg = open_in(folder, only, "svg");
   ranks_t ranks[MAX_REPORTED];
   int faults = 0, n_wanted = 0;
   for (size_t s = 0; s < N_SETTINGS; s++) {
@@ -313,8 +325,11 @@ static int full(size_t n_replicates, const char *folder, const char *only) {
     fprintf(csv, ",bin%zu", b + 1);
   }
   fprintf(csv, "\n");
-  fprintf(svg, "<svg xmlns='http://www.w3.org/2000/svg' width='1080' height='%d' font-family='sans-serif' font-size='8'>\n"
-               "<rect width='100%%' height='100%%' fill='white'/>\n", 30 + n_wanted * 100);
+  fprintf(svg,
+          "<svg xmlns='http://www.w3.org/2000/svg' width='1080' height='%d' font-family='sans-serif' "
+          "font-size='8'>\n"
+          "<rect width='100%%' height='100%%' fill='white'/>\n",
+          30 + n_wanted * 100);
   int row = 0;
   for (size_t s = 0; s < N_SETTINGS; s++) {
     for (how_t how = SOUND; is_wanted(&settings[s], only) && how <= NAIVE; how++) {
@@ -325,7 +340,8 @@ static int full(size_t n_replicates, const char *folder, const char *only) {
                  parameter_name(&settings[s], j), settings[s].epsilon, how_names[how]);
         put_table_row(md, &settings[s], how, j, &ranks[j]);
         put_csv_row(csv, &settings[s], how, j, &ranks[j]);
-        put_histogram(svg, 10 + 178 * (double)(2 * j + (how == NAIVE)), 25 + 100 * (double)row, title, &ranks[j]);
+        put_histogram(svg, 10 + 178 * (double)(2 * j + (how == NAIVE)), 25 + 100 * (double)row, title,
+                      &ranks[j]);
         faults += how == SOUND && !is_uniform(&ranks[j]);
       }
       fflush(md), fflush(csv);
@@ -356,13 +372,13 @@ static int expect(const setting_t *setting, how_t how, size_t n_replicates) {
 }
 
 static int quick(void) {
-  static const setting_t gaussian = {MEAN, false, 1}, laplace = {MEAN, true, 0.3}, regression = {REGRESSION, false, 1},
-                         score = {SCORE, false, 1};
+  static const setting_t gaussian = {MEAN, false, 1}, laplace = {MEAN, true, 0.3},
+                         regression = {REGRESSION, false, 1}, score = {SCORE, false, 1};
   return expect(&gaussian, SOUND, 300) + expect(&gaussian, NAIVE, 100) + expect(&gaussian, THIRD_NOISE, 300) +
          expect(&gaussian, NO_CLAMP, 200) + expect(&laplace, SOUND, 300) + expect(&laplace, NAIVE, 100) +
-         expect(&laplace, THIRD_NOISE, 300) + expect(&regression, SOUND, 60) + expect(&regression, NAIVE, 40) +
-         expect(&regression, THIRD_NOISE, 100) + expect(&score, SOUND, 60) + expect(&score, NAIVE, 40) +
-         expect(&score, THIRD_NOISE, 150);
+         expect(&laplace, THIRD_NOISE, 300) + expect(&regression, SOUND, 60) +
+         expect(&regression, NAIVE, 40) + expect(&regression, THIRD_NOISE, 100) + expect(&score, SOUND, 60) +
+         expect(&score, NAIVE, 40) + expect(&score, THIRD_NOISE, 150);
 }
 
 int main(int argc, char **argv) {
@@ -379,7 +395,8 @@ int main(int argc, char **argv) {
     } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
       only = argv[++i];
     } else {
-      stop("usage: release_calibration [--quick] [--only mean|regression|score] [--replicates N] [--out FOLDER]");
+      stop("usage: release_calibration [--quick] [--only mean|regression|score] [--replicates N] [--out "
+           "FOLDER]");
     }
   }
   return is_quick ? quick() > 0 : full(n_replicates, folder, only);

@@ -1,7 +1,8 @@
 /*
- * What experiments that fit simulated records again and again keep and print: a line a run in a file, runs that it has are not made again;
- * of all of them a row: runs, flagged, coverage of central 90 % intervals (each coefficient's), that of normal ones without noise, ratios of
- * sds, mean standardised errors, their mean square, errors beyond 6 sds, seconds a run.
+ * What experiments that fit simulated records again and again keep and print: a line a run in a file, runs
+ * that it has are not made again; of all of them a row: runs, flagged, coverage of central 90 % intervals
+ * (each coefficient's), that of normal ones without noise, ratios of sds, mean standardised errors, their
+ * mean square, errors beyond 6 sds, seconds a run.
  */
 #ifndef TACIT_EXPERIMENTS_ROUNDS_TABLE_H
 #define TACIT_EXPERIMENTS_ROUNDS_TABLE_H
@@ -28,11 +29,14 @@ static inline FILE *rounds_open(const char *path, size_t *done) {
   return file;
 }
 
-/* Ends a line that has the run's number, 1 if it was flagged, and numbers of one's own, the last of which are the seconds that it took. */
-static inline void rounds_write(FILE *file, size_t d, const double *truth, const double *mean, const double *sd, const double *share_below,
-                                const double *plain_mean, const double *plain_sd) {
+/* Ends a line that has the run's number, 1 if it was flagged, and numbers of one's own, the last of which are
+ * the seconds that it took. */
+static inline void rounds_write(FILE *file, size_t d, const double *truth, const double *mean,
+                                const double *sd, const double *share_below, const double *plain_mean,
+                                const double *plain_sd) {
   for (size_t j = 0; j < d; j++) {
-    fprintf(file, " %.6g %.6g %.6g %.4g %.6g %.6g", truth[j], mean[j], sd[j], share_below[j], plain_mean[j], plain_sd[j]);
+    fprintf(file, " %.6g %.6g %.6g %.4g %.6g %.6g", truth[j], mean[j], sd[j], share_below[j], plain_mean[j],
+            plain_sd[j]);
   }
   fprintf(file, "\n");
   fflush(file);
@@ -42,8 +46,8 @@ static inline void rounds_write(FILE *file, size_t d, const double *truth, const
 static inline void rounds_summarise(const char *path, const char *label, size_t d, size_t n_more) {
   FILE *file = fopen(path, "r");
   static char line[1 << 16];
-  double runs = 0, flagged = 0, covered = 0, plain = 0, z2 = 0, far = 0, seconds = 0, ratio[ROUNDS_MAX_D] = {0}, each[ROUNDS_MAX_D] = {0},
-         bias[ROUNDS_MAX_D] = {0};
+  double runs = 0, flagged = 0, covered = 0, plain = 0, z2 = 0, far = 0, seconds = 0,
+         ratio[ROUNDS_MAX_D] = {0}, each[ROUNDS_MAX_D] = {0}, bias[ROUNDS_MAX_D] = {0};
   while (file != NULL && fgets(line, sizeof line, file) != NULL) {
     char *at = line;
     double took = 0;
@@ -56,8 +60,8 @@ static inline void rounds_summarise(const char *path, const char *label, size_t 
     flagged += is_flagged;
     seconds += took;
     for (size_t j = 0; j < d; j++) {
-      double truth = strtod(at, &at), mean = strtod(at, &at), sd = strtod(at, &at), share = strtod(at, &at), plain_mean = strtod(at, &at),
-             plain_sd = strtod(at, &at);
+      double truth = strtod(at, &at), mean = strtod(at, &at), sd = strtod(at, &at), share = strtod(at, &at),
+             plain_mean = strtod(at, &at), plain_sd = strtod(at, &at);
       if (!is_flagged) {
         covered += fabs(2 * share - 1) <= 0.9;
         each[j] += fabs(2 * share - 1) <= 0.9;

@@ -1,11 +1,13 @@
 /*
- * Regressions of many features by scores (docs/theory.md, section 18.17): coverage of central 90 % intervals for true parameters and of normal ones
- * without noise, ratio of sds, flags, seconds. One line a run, appended to FILE; runs that FILE has are not made again.
+ * Regressions of many features by scores (docs/theory.md, section 18.17): coverage of central 90 % intervals
+ * for true parameters and of normal ones without noise, ratio of sds, flags, seconds. One line a run,
+ * appended to FILE; runs that FILE has are not made again.
  *
  *     wide_rounds bernoulli|poisson|steep D RECORDS EPSILON RUNS FILE [substitute|add-remove [FAULT]]
  *
- * poisson: counts up to 12; steep: of slopes twice as large, so that rates spread over three orders of magnitude. Columns in turn normal, two-valued,
- * skewed and uniform, of latent correlation 0.3; slopes of alternating sign (tests/noise_aware/simulation.h).
+ * poisson: counts up to 12; steep: of slopes twice as large, so that rates spread over three orders of
+ * magnitude. Columns in turn normal, two-valued, skewed and uniform, of latent correlation 0.3; slopes of
+ * alternating sign (tests/noise_aware/simulation.h).
  */
 #include <time.h>
 
@@ -25,7 +27,8 @@ static int problem_of(const tacit_evidence_t *evidence) {
 
 int main(int argc, char **argv) {
   if (argc < 7) {
-    fprintf(stderr, "usage: wide_rounds bernoulli|poisson|steep D RECORDS EPSILON RUNS FILE [substitute|add-remove [FAULT]]\n");
+    fprintf(stderr, "usage: wide_rounds bernoulli|poisson|steep D RECORDS EPSILON RUNS FILE "
+                    "[substitute|add-remove [FAULT]]\n");
     return 2;
   }
   bool is_steep = strcmp(argv[1], "steep") == 0, is_count = is_steep || strcmp(argv[1], "poisson") == 0,
@@ -55,7 +58,8 @@ int main(int argc, char **argv) {
   }
   fclose(file);
   char label[256];
-  snprintf(label, sizeof label, "%s, d %s, n %s, epsilon %s, %s", argv[1], argv[2], argv[3], argv[4], is_add_remove ? "add-remove" : "substitute");
+  snprintf(label, sizeof label, "%s, d %s, n %s, epsilon %s, %s", argv[1], argv[2], argv[3], argv[4],
+           is_add_remove ? "add-remove" : "substitute");
   rounds_summarise(argv[6], label, s.d, 1);
   return 0;
 }

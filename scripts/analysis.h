@@ -1,6 +1,6 @@
 /*
- * Included before each source that scripts/analyze looks at: analysers see one file at a time, and cannot know that these never return TACIT_OK.
- * Not part of any build.
+ * Included before each source that scripts/analyze looks at: analysers see one file at a time, and cannot
+ * know that these never return TACIT_OK. Not part of any build.
  */
 #define _GNU_SOURCE /* as some sources do, before their first include */
 #include "base/error.h"

@@ -8,11 +8,10 @@
 
 enum { logistic_dim = 2 };
 
-static inline double logistic_log1pexp(double x) {
-  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
+static inline double logistic_log1pexp(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 
-static inline void logistic_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static inline void logistic_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                                    double *out) {
   (void)ctx;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t i = 0; i < 16; i++) {
@@ -22,7 +21,8 @@ static inline void logistic_log_lik(const void *ctx, const float *block, size_t 
   }
 }
 
-static inline void logistic_residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+static inline void logistic_residual(const void *ctx, const float *block, size_t n_theta, const float *theta,
+                                     float *out) {
   (void)ctx;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t i = 0; i < 16; i++) {

@@ -1,6 +1,7 @@
 /*
- * The adversary. He sees each release as it leaves the curator, knows both data sets, and adds up the logarithms of how much
- * likelier it is under the first than under the second. The linker puts these functions between the samplers and the curator
+ * The adversary. He sees each release as it leaves the curator, knows both data sets, and adds up the
+ * logarithms of how much likelier it is under the first than under the second. The linker puts these
+ * functions between the samplers and the curator
  * (--wrap), so that methods run as they are.
  */
 #include <stdlib.h>
@@ -67,7 +68,8 @@ static tacit_status_t end_looking(fault_t at_work, void *released, size_t size, 
       return tacit_error_set(err, TACIT_ERR_STATE, "tape", "a run releases more than there is on the tape");
     }
     unsigned char *at = adversary.tape_data + adversary.tape_at;
-    memcpy(adversary.tape == TAPE_RECORD ? (void *)at : released, adversary.tape == TAPE_RECORD ? released : (void *)at, size);
+    memcpy(adversary.tape == TAPE_RECORD ? (void *)at : released,
+           adversary.tape == TAPE_RECORD ? released : (void *)at, size);
     adversary.tape_at += size;
   }
   return adversary.n_releases == adversary.stop_after
@@ -77,7 +79,8 @@ static tacit_status_t end_looking(fault_t at_work, void *released, size_t size, 
 
 /* ---- likelihoods ---- */
 
-/* log of (1 - q) exp(-|x|^2 / (2 sd^2)) + q exp(-|x - s|^2 / (2 sd^2)): a record that contributes s is drawn or not. */
+/* log of (1 - q) exp(-|x|^2 / (2 sd^2)) + q exp(-|x - s|^2 / (2 sd^2)): a record that contributes s is drawn
+ * or not. */
 static double log_mixture(const double *x, const double *s, size_t n, double sd, double q) {
   double missed = 0, drawn = 0;
   for (size_t j = 0; j < n; j++) {
@@ -91,7 +94,8 @@ static double log_mixture(const double *x, const double *s, size_t n, double sd,
   return most + log((1 - q) * exp(missed - most) + q * exp(drawn - most));
 }
 
-static void see_normal(const double *released, const double sums[2][AUDIT_MAX_SUMS], size_t n, double sd, double q) {
+static void see_normal(const double *released, const double sums[2][AUDIT_MAX_SUMS], size_t n, double sd,
+                       double q) {
   adversary.evidence += log_mixture(released, sums[0], n, sd, q) - log_mixture(released, sums[1], n, sd, q);
 }
 
@@ -121,12 +125,16 @@ static void ratios_of(const double *from, const double *to, double ratio[2]) {
   double unused;
   tacit_error_t err;
   for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_log_ratio(adversary.exposed[side], 1, from, to, 1, &ratio[side], &unused, &err), &err);
+    must(__real_tacit_curator_release_log_ratio(adversary.exposed[side], 1, from, to, 1, &ratio[side],
+                                                &unused, &err),
+         &err);
   }
 }
 
-/* Public: pairs beyond the rule's bound are rejected, and pairs without a move accepted, without a look at records. */
-static bool is_decided_unseen(const tacit_curator_t *curator, const tacit_accept_pairs_t *pairs, size_t k, double max_bound) {
+/* Public: pairs beyond the rule's bound are rejected, and pairs without a move accepted, without a look at
+ * records. */
+static bool is_decided_unseen(const tacit_curator_t *curator, const tacit_accept_pairs_t *pairs, size_t k,
+                              double max_bound) {
   size_t dim = tacit_curator_dim(curator);
   const double *from = pairs->theta + k * dim, *to = pairs->theta_prop + k * dim;
   return memcmp(from, to, dim * sizeof *from) == 0 || !isfinite(pairs->correction[k]) ||
@@ -139,20 +147,25 @@ static bool is_decided_unseen(const tacit_curator_t *curator, const tacit_accept
 static void see_gradients(const tacit_curator_t *curator, size_t n, const double *theta, double rate,
                           double noise_multiplier, const double *released) {
   size_t dim = tacit_curator_dim(curator);
-  double sd = noise_multiplier * tacit_curator_sensitivity_factor(curator) * tacit_curator_grad_bound(curator);
+  double sd =
+      noise_multiplier * tacit_curator_sensitivity_factor(curator) * tacit_curator_grad_bound(curator);
   tacit_error_t err;
   for (size_t k = 0; k < n; k++) {
     double sums[2][AUDIT_MAX_SUMS];
     for (size_t side = 0; side < 2; side++) {
-      must(__real_tacit_curator_release_gradient(adversary.exposed[side], 1, theta + k * dim, 1, sums[side], &err), &err);
+      must(__real_tacit_curator_release_gradient(adversary.exposed[side], 1, theta + k * dim, 1, sums[side],
+                                                 &err),
+           &err);
     }
     see_normal(released + k * dim, (const double(*)[AUDIT_MAX_SUMS])sums, dim, sd, rate);
   }
 }
 
 tacit_status_t __wrap_tacit_curator_release_gradient(tacit_curator_t *curator, size_t n, const double *theta,
-                                                     double noise_multiplier, double *out, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_gradient(curator, n, theta, noise_multiplier, out, err);
+                                                     double noise_multiplier, double *out,
+                                                     tacit_error_t *err) {
+  tacit_status_t status =
+      __real_tacit_curator_release_gradient(curator, n, theta, noise_multiplier, out, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -161,8 +174,9 @@ tacit_status_t __wrap_tacit_curator_release_gradient(tacit_curator_t *curator, s
   return end_looking(at_work, out, n * tacit_curator_dim(curator) * sizeof *out, err);
 }
 
-tacit_status_t __wrap_tacit_curator_release_sampled_gradient(tacit_curator_t *curator, size_t n, const double *theta,
-                                                             double rate, double noise_multiplier, double *out,
+tacit_status_t __wrap_tacit_curator_release_sampled_gradient(tacit_curator_t *curator, size_t n,
+                                                             const double *theta, double rate,
+                                                             double noise_multiplier, double *out,
                                                              tacit_error_t *err) {
   tacit_status_t status =
       __real_tacit_curator_release_sampled_gradient(curator, n, theta, rate, noise_multiplier, out, err);
@@ -175,10 +189,10 @@ tacit_status_t __wrap_tacit_curator_release_sampled_gradient(tacit_curator_t *cu
 }
 
 tacit_status_t __wrap_tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t n, const double *theta,
-                                                      const double *theta_prop, double noise_multiplier, double *out,
-                                                      double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status =
-      __real_tacit_curator_release_log_ratio(curator, n, theta, theta_prop, noise_multiplier, out, noise_sd, err);
+                                                      const double *theta_prop, double noise_multiplier,
+                                                      double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status = __real_tacit_curator_release_log_ratio(curator, n, theta, theta_prop,
+                                                                 noise_multiplier, out, noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -195,12 +209,13 @@ tacit_status_t __wrap_tacit_curator_release_log_ratio(tacit_curator_t *curator, 
   return end_looking(at_work, out, n * sizeof *out, err);
 }
 
-tacit_status_t __wrap_tacit_curator_release_sampled_log_ratio(tacit_curator_t *curator, size_t n, const double *theta,
-                                                              const double *theta_prop, double rate,
-                                                              double noise_multiplier, double *out, double *noise_sd,
+tacit_status_t __wrap_tacit_curator_release_sampled_log_ratio(tacit_curator_t *curator, size_t n,
+                                                              const double *theta, const double *theta_prop,
+                                                              double rate, double noise_multiplier,
+                                                              double *out, double *noise_sd,
                                                               tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_sampled_log_ratio(curator, n, theta, theta_prop, rate,
-                                                                         noise_multiplier, out, noise_sd, err);
+  tacit_status_t status = __real_tacit_curator_release_sampled_log_ratio(
+      curator, n, theta, theta_prop, rate, noise_multiplier, out, noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -233,8 +248,9 @@ tacit_status_t __wrap_tacit_curator_release_accept(tacit_curator_t *curator, con
       continue;
     }
     double ratio[2], clip = tacit_ratio_clip(tacit_curator_public_ratio_bound(curator, from, to)) * 0x1p-32;
-    double sigma = rule->kind == TACIT_ACCEPT_PROBIT ? rule->sigma * tacit_curator_sensitivity_factor(curator) * clip
-                                                     : rule->sigma;
+    double sigma = rule->kind == TACIT_ACCEPT_PROBIT
+                       ? rule->sigma * tacit_curator_sensitivity_factor(curator) * clip
+                       : rule->sigma;
     ratios_of(from, to, ratio);
     see_decision((double[2]){rule_accepts(rule, sigma, ratio[0] + pairs->correction[k]),
                              rule_accepts(rule, sigma, ratio[1] + pairs->correction[k])},
@@ -243,8 +259,10 @@ tacit_status_t __wrap_tacit_curator_release_accept(tacit_curator_t *curator, con
   return end_looking(at_work, pairs->accepted, pairs->n * sizeof *pairs->accepted, err);
 }
 
-tacit_status_t __wrap_tacit_curator_release_minibatch_accept(tacit_curator_t *curator, const tacit_minibatch_rule_t *rule,
-                                                             const tacit_accept_pairs_t *pairs, tacit_error_t *err) {
+tacit_status_t __wrap_tacit_curator_release_minibatch_accept(tacit_curator_t *curator,
+                                                             const tacit_minibatch_rule_t *rule,
+                                                             const tacit_accept_pairs_t *pairs,
+                                                             tacit_error_t *err) {
   tacit_status_t status = __real_tacit_curator_release_minibatch_accept(curator, rule, pairs, err);
   if (status != TACIT_OK) {
     return status;
@@ -256,7 +274,8 @@ tacit_status_t __wrap_tacit_curator_release_minibatch_accept(tacit_curator_t *cu
     if (is_decided_unseen(curator, pairs, k, rule->max_bound)) {
       continue;
     }
-    double ratio[2], p[2], b = tacit_ratio_clip(tacit_curator_public_ratio_bound(curator, from, to)) * 0x1p-32;
+    double ratio[2], p[2],
+        b = tacit_ratio_clip(tacit_curator_public_ratio_bound(curator, from, to)) * 0x1p-32;
     ratios_of(from, to, ratio);
     bool is_full = tacit_curator_minibatch_size(rule->n_public, b, rule->intensity) >= rule->max_batch;
     for (size_t side = 0; side < 2; side++) {
@@ -268,8 +287,10 @@ tacit_status_t __wrap_tacit_curator_release_minibatch_accept(tacit_curator_t *cu
   return end_looking(at_work, pairs->accepted, pairs->n * sizeof *pairs->accepted, err);
 }
 
-tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                                                            const tacit_langevin_pairs_t *langevin, tacit_error_t *err) {
+tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *curator,
+                                                            const tacit_accept_rule_t *rule,
+                                                            const tacit_langevin_pairs_t *langevin,
+                                                            tacit_error_t *err) {
   tacit_status_t status = __real_tacit_curator_release_langevin_accept(curator, rule, langevin, err);
   if (status != TACIT_OK) {
     return status;
@@ -283,10 +304,12 @@ tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *cur
       tacit_langevin_work_t work;
       tacit_door_product_t product;
       tacit_wide_t units;
-      is_near = tacit_langevin_product(adversary.replica[side], rule, langevin, k, workspace, &work, &product);
+      is_near =
+          tacit_langevin_product(adversary.replica[side], rule, langevin, k, workspace, &work, &product);
       if (is_near) {
         must(tacit_door_product_sum(adversary.replica[side]->door, &product, &units, err), err);
-        p[side] = rule_accepts(rule, rule->sigma, (double)(units + tacit_log_ratio_units(work.correction)) * 0x1p-32);
+        p[side] = rule_accepts(rule, rule->sigma,
+                               (double)(units + tacit_log_ratio_units(work.correction)) * 0x1p-32);
       }
     }
     if (!is_near) {
@@ -297,57 +320,75 @@ tacit_status_t __wrap_tacit_curator_release_langevin_accept(tacit_curator_t *cur
   return end_looking(at_work, pairs->accepted, pairs->n * sizeof *pairs->accepted, err);
 }
 
-/* Releases of n sums with noise of one size: both sides' sums are those of exposed curators, asked the same. */
-#define RELEASE_OF_SUMS(name, n_sums, parameters, ...)                                                              \
-  tacit_status_t __wrap_##name parameters {                                                                         \
-    tacit_status_t status = __real_##name(curator, __VA_ARGS__ noise_multiplier, out, noise_sd, err);               \
-    if (status != TACIT_OK) {                                                                                       \
-      return status;                                                                                                \
-    }                                                                                                               \
-    fault_t at_work = begin_looking();                                                                              \
-    size_t dim = tacit_curator_dim(curator), n = n_sums;                                                            \
-    double sums[2][AUDIT_MAX_SUMS], unused;                                                                         \
-    (void)dim;                                                                                                      \
-    for (size_t side = 0; side < 2; side++) {                                                                       \
-      must(__real_##name(adversary.exposed[side], __VA_ARGS__ 1, sums[side], &unused, err), err);                   \
-    }                                                                                                               \
-    see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);                                        \
-    return end_looking(at_work, out, n * sizeof *out, err);                                                         \
+/* Releases of n sums with noise of one size: both sides' sums are those of exposed curators, asked the same.
+ */
+#define RELEASE_OF_SUMS(name, n_sums, parameters, ...)                                                       \
+  tacit_status_t __wrap_##name parameters {                                                                  \
+    tacit_status_t status = __real_##name(curator, __VA_ARGS__ noise_multiplier, out, noise_sd, err);        \
+    if (status != TACIT_OK) {                                                                                \
+      return status;                                                                                         \
+    }                                                                                                        \
+    fault_t at_work = begin_looking();                                                                       \
+    size_t dim = tacit_curator_dim(curator), n = n_sums;                                                     \
+    double sums[2][AUDIT_MAX_SUMS], unused;                                                                  \
+    (void)dim;                                                                                               \
+    for (size_t side = 0; side < 2; side++) {                                                                \
+      must(__real_##name(adversary.exposed[side], __VA_ARGS__ 1, sums[side], &unused, err), err);            \
+    }                                                                                                        \
+    see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, n, *noise_sd, 1);                                 \
+    return end_looking(at_work, out, n * sizeof *out, err);                                                  \
   }
-#define WITH(...) (tacit_curator_t * curator, __VA_ARGS__ double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err)
+#define WITH(...)                                                                                            \
+  (tacit_curator_t * curator, __VA_ARGS__ double noise_multiplier, double *out, double *noise_sd,            \
+   tacit_error_t *err)
 #define SQUARES(m) (m) * ((m) + 1) / 2
 
-RELEASE_OF_SUMS(tacit_curator_release_second_moments, SQUARES(dim), WITH(const tacit_row_weighting_t *rows, ), rows, )
+RELEASE_OF_SUMS(tacit_curator_release_second_moments, SQUARES(dim), WITH(const tacit_row_weighting_t *rows, ),
+                rows, )
 RELEASE_OF_SUMS(tacit_curator_release_score, dim, WITH(const tacit_score_point_t *point, ), point, )
-RELEASE_OF_SUMS(tacit_curator_release_information, SQUARES(dim), WITH(const tacit_score_point_t *point, ), point, )
-RELEASE_OF_SUMS(tacit_curator_release_score_squares, SQUARES(dim), WITH(const tacit_score_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_information, SQUARES(dim), WITH(const tacit_score_point_t *point, ),
+                point, )
+RELEASE_OF_SUMS(tacit_curator_release_score_squares, SQUARES(dim), WITH(const tacit_score_point_t *point, ),
+                point, )
 RELEASE_OF_SUMS(tacit_curator_release_count, 1, WITH(), )
-RELEASE_OF_SUMS(tacit_curator_release_unit_rows, n_cells, WITH(size_t n_cells, const size_t *first, ), n_cells, first, )
+RELEASE_OF_SUMS(tacit_curator_release_unit_rows, n_cells, WITH(size_t n_cells, const size_t *first, ),
+                n_cells, first, )
 RELEASE_OF_SUMS(tacit_curator_release_joint_moments, SQUARES(residual->n_features + 1),
-                WITH(const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, ), rows, residual, )
-RELEASE_OF_SUMS(tacit_curator_release_cells, cells->n_edges + 1, WITH(const tacit_row_cells_t *cells, ), cells, )
-RELEASE_OF_SUMS(tacit_curator_release_residual_shapes, 2 * (dim - 1), WITH(const tacit_fit_point_t *point, const double *whiten, ), point, whiten, )
+                WITH(const tacit_row_weighting_t *rows, const tacit_row_residual_t *residual, ), rows,
+                residual, )
+RELEASE_OF_SUMS(tacit_curator_release_cells, cells->n_edges + 1, WITH(const tacit_row_cells_t *cells, ),
+                cells, )
+RELEASE_OF_SUMS(tacit_curator_release_residual_shapes, 2 * (dim - 1),
+                WITH(const tacit_fit_point_t *point, const double *whiten, ), point, whiten, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_score, dim, WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_tails, dim, WITH(const tacit_centred_point_t *point, ), point, )
-RELEASE_OF_SUMS(tacit_curator_release_centred_lengths, TACIT_CENTRED_LENGTHS, WITH(const tacit_centred_point_t *point, ), point, )
-RELEASE_OF_SUMS(tacit_curator_release_centred_slope, SQUARES(dim), WITH(const tacit_centred_point_t *point, ), point, )
-RELEASE_OF_SUMS(tacit_curator_release_centred_squares, SQUARES(dim), WITH(const tacit_centred_point_t *point, ), point, )
-RELEASE_OF_SUMS(tacit_curator_release_bands, tacit_bands_n_values(bands, of->dim), WITH(const tacit_banded_t *of, const tacit_bands_t *bands, ),
-                of, bands, )
-RELEASE_OF_SUMS(tacit_curator_release_lengths, n_edges + 1, WITH(const tacit_banded_t *of, size_t n_edges, const double *edges, ), of, n_edges,
-                edges, )
+RELEASE_OF_SUMS(tacit_curator_release_centred_lengths, TACIT_CENTRED_LENGTHS,
+                WITH(const tacit_centred_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_centred_slope, SQUARES(dim), WITH(const tacit_centred_point_t *point, ),
+                point, )
+RELEASE_OF_SUMS(tacit_curator_release_centred_squares, SQUARES(dim),
+                WITH(const tacit_centred_point_t *point, ), point, )
+RELEASE_OF_SUMS(tacit_curator_release_bands, tacit_bands_n_values(bands, of->dim),
+                WITH(const tacit_banded_t *of, const tacit_bands_t *bands, ), of, bands, )
+RELEASE_OF_SUMS(tacit_curator_release_lengths, n_edges + 1,
+                WITH(const tacit_banded_t *of, size_t n_edges, const double *edges, ), of, n_edges, edges, )
 
 /* In units of what each level may be. */
-tacit_status_t __wrap_tacit_curator_release_centred_levels(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-                                                           double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_centred_levels(curator, point, noise_multiplier, out, noise_sd, err);
+tacit_status_t __wrap_tacit_curator_release_centred_levels(tacit_curator_t *curator,
+                                                           const tacit_centred_point_t *point,
+                                                           double noise_multiplier, double *out,
+                                                           double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status =
+      __real_tacit_curator_release_centred_levels(curator, point, noise_multiplier, out, noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
   fault_t at_work = begin_looking();
   double sums[2][AUDIT_MAX_SUMS], seen[TACIT_CENTRED_LEVELS], unused;
   for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_centred_levels(adversary.exposed[side], point, 1, sums[side], &unused, err), err);
+    must(__real_tacit_curator_release_centred_levels(adversary.exposed[side], point, 1, sums[side], &unused,
+                                                     err),
+         err);
     sums[side][0] /= point->most;
     sums[side][1] /= point->most;
   }
@@ -359,9 +400,11 @@ tacit_status_t __wrap_tacit_curator_release_centred_levels(tacit_curator_t *cura
 }
 
 /* Each number has noise of its own size: all in units of that. */
-tacit_status_t __wrap_tacit_curator_release_fit_check(tacit_curator_t *curator, const tacit_fit_point_t *point, double noise_multiplier, double *out,
-                                                      double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_fit_check(curator, point, noise_multiplier, out, noise_sd, err);
+tacit_status_t __wrap_tacit_curator_release_fit_check(tacit_curator_t *curator,
+                                                      const tacit_fit_point_t *point, double noise_multiplier,
+                                                      double *out, double *noise_sd, tacit_error_t *err) {
+  tacit_status_t status =
+      __real_tacit_curator_release_fit_check(curator, point, noise_multiplier, out, noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -369,7 +412,8 @@ tacit_status_t __wrap_tacit_curator_release_fit_check(tacit_curator_t *curator, 
   size_t n = tacit_fit_point_n_values(point);
   double sums[2][AUDIT_MAX_SUMS], unused[AUDIT_MAX_SUMS], seen[AUDIT_MAX_SUMS];
   for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_fit_check(adversary.exposed[side], point, 1, sums[side], unused, err), err);
+    must(__real_tacit_curator_release_fit_check(adversary.exposed[side], point, 1, sums[side], unused, err),
+         err);
     for (size_t i = 0; i < n; i++) {
       sums[side][i] /= noise_sd[i];
       seen[i] = out[i] / noise_sd[i];
@@ -381,24 +425,29 @@ tacit_status_t __wrap_tacit_curator_release_fit_check(tacit_curator_t *curator, 
 
 /* ---- what a sampler is tuned by ---- */
 
-tacit_status_t __wrap_tacit_curator_release_norms(tacit_curator_t *curator, const double *theta, double noise_multiplier,
-                                                  double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_norms(curator, theta, noise_multiplier, out, noise_sd, err);
+tacit_status_t __wrap_tacit_curator_release_norms(tacit_curator_t *curator, const double *theta,
+                                                  double noise_multiplier, double *out, double *noise_sd,
+                                                  tacit_error_t *err) {
+  tacit_status_t status =
+      __real_tacit_curator_release_norms(curator, theta, noise_multiplier, out, noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
   fault_t at_work = begin_looking();
   double sums[2][AUDIT_MAX_SUMS], unused;
   for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_norms(adversary.exposed[side], theta, 1, sums[side], &unused, err), err);
+    must(__real_tacit_curator_release_norms(adversary.exposed[side], theta, 1, sums[side], &unused, err),
+         err);
   }
   see_normal(out, (const double(*)[AUDIT_MAX_SUMS])sums, TACIT_NORM_CELLS, *noise_sd, 1);
   return end_looking(at_work, out, TACIT_NORM_CELLS * sizeof *out, err);
 }
 
-tacit_status_t __wrap_tacit_curator_release_curvature(tacit_curator_t *curator, const double *theta, double noise_multiplier,
-                                                      double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status = __real_tacit_curator_release_curvature(curator, theta, noise_multiplier, out, noise_sd, err);
+tacit_status_t __wrap_tacit_curator_release_curvature(tacit_curator_t *curator, const double *theta,
+                                                      double noise_multiplier, double *out, double *noise_sd,
+                                                      tacit_error_t *err) {
+  tacit_status_t status =
+      __real_tacit_curator_release_curvature(curator, theta, noise_multiplier, out, noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -406,7 +455,8 @@ tacit_status_t __wrap_tacit_curator_release_curvature(tacit_curator_t *curator, 
   size_t dim = tacit_curator_dim(curator);
   double sums[2][AUDIT_MAX_SUMS], unused[AUDIT_MAX_SUMS];
   for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_curvature(adversary.exposed[side], theta, 1, sums[side], unused, err), err);
+    must(__real_tacit_curator_release_curvature(adversary.exposed[side], theta, 1, sums[side], unused, err),
+         err);
   }
   for (size_t j = 0; j < dim; j++) {
     const double sum[2][AUDIT_MAX_SUMS] = {{sums[0][j]}, {sums[1][j]}};
@@ -416,7 +466,8 @@ tacit_status_t __wrap_tacit_curator_release_curvature(tacit_curator_t *curator, 
 }
 
 /* Bounds that releases led to are the adversary's too. */
-tacit_status_t __wrap_tacit_curator_set_clip_bounds(tacit_curator_t *curator, double grad, double ratio, tacit_error_t *err) {
+tacit_status_t __wrap_tacit_curator_set_clip_bounds(tacit_curator_t *curator, double grad, double ratio,
+                                                    tacit_error_t *err) {
   for (size_t side = 0; side < 2; side++) {
     must(__real_tacit_curator_set_clip_bounds(adversary.exposed[side], grad, ratio, err), err);
     must(__real_tacit_curator_set_clip_bounds(adversary.replica[side], grad, ratio, err), err);

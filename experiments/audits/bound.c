@@ -34,7 +34,8 @@ static double beta_distribution(double a, double b, double x) {
     return x > 0 ? 1 : 0;
   }
   double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
 double binomial_lower(double successes, double n, double alpha) {
@@ -77,17 +78,19 @@ static double bound_from(double p, double q, double n, double delta, double alph
 enum { TRIAL = 4 }; /* one run in so many is spent on the choice of the threshold */
 
 /*
- * The threshold t by which "p at least t" bounds epsilon best, were the other runs, TRIAL - 1 times as many, like these; arrays
- * sorted.
+ * The threshold t by which "p at least t" bounds epsilon best, were the other runs, TRIAL - 1 times as many,
+ * like these; arrays sorted.
  */
-static double best_threshold(const double *p, const double *q, size_t n, double delta, double alpha, double *best) {
+static double best_threshold(const double *p, const double *q, size_t n, double delta, double alpha,
+                             double *best) {
   enum { n_candidates = 60 };
   double threshold = INFINITY, more = TRIAL - 1;
   *best = -1;
   for (size_t i = 0; i < 2 * n_candidates; i++) {
     double share = ((double)(i / 2) + 0.5) / n_candidates;
     double t = (i % 2 ? p : q)[n - 1 - (size_t)(share * share * (double)n)]; /* densest in the upper tail */
-    double bound = bound_from(more * count_from(p, n, t), more * count_from(q, n, t), more * (double)n, delta, alpha);
+    double bound =
+        bound_from(more * count_from(p, n, t), more * count_from(q, n, t), more * (double)n, delta, alpha);
     if (bound > *best) {
       *best = bound;
       threshold = t;
@@ -111,8 +114,8 @@ double epsilon_lower_bound(double *evidence[2], size_t n, double delta, double a
     double expected, t = best_threshold(p, q, n_trial, delta, alpha, &expected);
     if (expected > most) {
       most = expected;
-      judged = bound_from(count_from(p + n_trial, n_rest, t), count_from(q + n_trial, n_rest, t), (double)n_rest, delta,
-                          alpha);
+      judged = bound_from(count_from(p + n_trial, n_rest, t), count_from(q + n_trial, n_rest, t),
+                          (double)n_rest, delta, alpha);
     }
   }
   return judged;

@@ -1,4 +1,5 @@
-/* Runs of a method on either data set: once as a user makes and pays them, and then as often as the audit needs. */
+/* Runs of a method on either data set: once as a user makes and pays them, and then as often as the audit
+ * needs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ static bool is_clipped(const audit_case_t *of) {
   return of->model == AUDIT_STEEP || of->model == AUDIT_TUNED || of->model == AUDIT_POISSON;
 }
 
-tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget_t *budget, tacit_noise_t *noise) {
+tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget_t *budget,
+                               tacit_noise_t *noise) {
   const side_t *data = &of->sides[side];
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   tacit_records_t *records;
@@ -32,7 +34,10 @@ tacit_curator_t *audit_curator(const audit_case_t *of, size_t side, tacit_budget
   must(tacit_records_new(&records, data->n, adversary.model.n_columns, &err), &err);
   for (size_t i = 0; i < data->n; i++) {
     size_t last = of->n_second > 0 ? 2 : 1;
-    tacit_records_set(records, i, data->rows[i < data->n_first ? 0 : i < data->n_first + of->n_second ? 1 : last]);
+    tacit_records_set(records, i,
+                      data->rows[i < data->n_first                  ? 0
+                                 : i < data->n_first + of->n_second ? 1
+                                                                    : last]);
   }
   if (of->unit_rows > 1) {
     settings.max_unit_rows = of->unit_rows;
@@ -65,13 +70,16 @@ static void values_of(const tacit_statistic_t *statistic, const double *row, dou
 }
 
 static double distance(const tacit_statistic_t *statistic, double z) {
-  bool is_gaussian = statistic->noise == TACIT_STATISTIC_GAUSSIAN || statistic->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN;
+  bool is_gaussian =
+      statistic->noise == TACIT_STATISTIC_GAUSSIAN || statistic->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN;
   return is_gaussian ? 0.5 * z * z : fabs(z);
 }
 
-static tacit_status_t release_statistic(const audit_case_t *of, tacit_curator_t *curator, tacit_error_t *err) {
+static tacit_status_t release_statistic(const audit_case_t *of, tacit_curator_t *curator,
+                                        tacit_error_t *err) {
   double out[MAX_VALUES], scales[MAX_VALUES], values[2][MAX_VALUES];
-  tacit_status_t status = tacit_curator_release_statistic(curator, of->statistic, of->noise_multiplier, out, scales, err);
+  tacit_status_t status =
+      tacit_curator_release_statistic(curator, of->statistic, of->noise_multiplier, out, scales, err);
   values_of(of->statistic, of->sides[0].rows[0], values[0]);
   values_of(of->statistic, of->sides[1].rows[0], values[1]);
   for (size_t i = 0; status == TACIT_OK && i < tacit_statistic_n_values(of->statistic); i++) {
@@ -84,46 +92,75 @@ static tacit_status_t release_statistic(const audit_case_t *of, tacit_curator_t 
 /* ---- sums over rows ---- */
 
 /*
- * Whitening that makes the second feature nearly all of a row; responses as far out as rows. Of scores both responses are as likely, so
- * that two records that differ by it are as far apart as any; of the information rows of either sign of the second feature are orthogonal.
+ * Whitening that makes the second feature nearly all of a row; responses as far out as rows. Of scores both
+ * responses are as likely, so that two records that differ by it are as far apart as any; of the information
+ * rows of either sign of the second feature are orthogonal.
  */
 static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *curator, tacit_error_t *err) {
   static const double whiten[4] = {1e-3, 0, 0, 1e3}, theta[2] = {0, 0};
   const tacit_row_weighting_t rows = {.whiten = whiten, .radius = 1e-3};
-  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, whiten, 1e-3, 0}, even = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 0.5, 0};
+  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, whiten, 1e-3, 0},
+                            even = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 0.5, 0};
   const tacit_row_weighting_t plain = {.radius = sqrt(2)};
-  const tacit_row_residual_t residual = {.theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
+  const tacit_row_residual_t residual = {
+      .theta = (const double[2]){0, 0}, .n_features = 2, .scale = 1, .reach = sqrt(2)};
   const tacit_row_cells_t cells = {&residual, 0, 1, (const double[1]){0}};
-  const tacit_fit_point_t sure = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .theta = (const double[2]){0, 30}, .n_bins = 1, .by = SIZE_MAX};
+  const tacit_fit_point_t sure = {.family = TACIT_FAMILY_BERNOULLI,
+                                  .upper = 1,
+                                  .theta = (const double[2]){0, 30},
+                                  .n_bins = 1,
+                                  .by = SIZE_MAX};
   static const double identity[4] = {1, 0, 0, 1};
   const double most = of->rows == ROWS_LEVELS ? 0.5 : of->rows == ROWS_SLOPE ? 1e-3 : 1e6;
   const double cap = of->rows == ROWS_CENTRED_SQUARES ? 0.5 : 1;
-  const tacit_centred_point_t centred = {theta, identity, 1, most, cap, 1, of->rows == ROWS_LENGTHS ? AUDIT_OPPOSITE_LENGTHS : 1};
+  const tacit_centred_point_t centred = {
+      theta, identity, 1, most, cap, 1, of->rows == ROWS_LENGTHS ? AUDIT_OPPOSITE_LENGTHS : 1};
   const tacit_linear_point_t line = {2, identity, theta, 1, of->unit_rows > 1};
   const tacit_banded_t rows_of_line = tacit_linear_rows(&line), scores = tacit_linear_scores(&line);
   const double radii[3] = {0.5, sqrt(2), 2};
   const tacit_bands_t bands = {3, radii, of->rows == ROWS_BANDS};
   double out[AUDIT_MAX_SUMS], sds[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
-    case ROWS_SECOND_MOMENTS: return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
-    case ROWS_SCORE: return tacit_curator_release_score(curator, &point, multiplier, out, &sd, err);
-    case ROWS_INFORMATION: return tacit_curator_release_information(curator, &even, multiplier, out, &sd, err);
-    case ROWS_SQUARES: return tacit_curator_release_score_squares(curator, &even, multiplier, out, &sd, err);
-    case ROWS_CHECK: return tacit_curator_release_fit_check(curator, &sure, multiplier, out, sds, err); /* of two sure predictions, both wrong */
-    case ROWS_COUNT: return tacit_curator_release_count(curator, multiplier, out, &sd, err);
-    case ROWS_UNIT_ROWS: return tacit_curator_release_unit_rows(curator, 2, (const size_t[2]){1, 2}, multiplier, out, &sd, err);
-    case ROWS_CENTRED: return tacit_curator_release_centred_score(curator, &centred, multiplier, out, &sd, err);
-    case ROWS_TAILS: return tacit_curator_release_centred_tails(curator, &centred, multiplier, out, &sd, err);
-    case ROWS_SLOPE: return tacit_curator_release_centred_slope(curator, &centred, multiplier, out, &sd, err);
-    case ROWS_SHAPES: return tacit_curator_release_residual_shapes(curator, &sure, (const double[]){1, 0, 6, 1}, multiplier, out, &sd, err);
-    case ROWS_LENGTHS: return tacit_curator_release_centred_lengths(curator, &centred, multiplier, out, &sd, err);
-    case ROWS_CENTRED_SQUARES: return tacit_curator_release_centred_squares(curator, &centred, multiplier, out, &sd, err);
-    case ROWS_BANDS: return tacit_curator_release_bands(curator, &scores, &bands, multiplier, out, &sd, err);
-    case ROWS_BANDS_OF_ROWS: return tacit_curator_release_bands(curator, &rows_of_line, &bands, multiplier, out, &sd, err);
-    case ROWS_BAND_LENGTHS: return tacit_curator_release_lengths(curator, &scores, 3, radii, multiplier, out, &sd, err);
-    case ROWS_LEVELS: return tacit_curator_release_centred_levels(curator, &centred, multiplier, out, &sd, err);
-    case ROWS_CELLS: return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
-    default: return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);
+  case ROWS_SECOND_MOMENTS:
+    return tacit_curator_release_second_moments(curator, &rows, multiplier, out, &sd, err);
+  case ROWS_SCORE:
+    return tacit_curator_release_score(curator, &point, multiplier, out, &sd, err);
+  case ROWS_INFORMATION:
+    return tacit_curator_release_information(curator, &even, multiplier, out, &sd, err);
+  case ROWS_SQUARES:
+    return tacit_curator_release_score_squares(curator, &even, multiplier, out, &sd, err);
+  case ROWS_CHECK:
+    return tacit_curator_release_fit_check(curator, &sure, multiplier, out, sds,
+                                           err); /* of two sure predictions, both wrong */
+  case ROWS_COUNT:
+    return tacit_curator_release_count(curator, multiplier, out, &sd, err);
+  case ROWS_UNIT_ROWS:
+    return tacit_curator_release_unit_rows(curator, 2, (const size_t[2]){1, 2}, multiplier, out, &sd, err);
+  case ROWS_CENTRED:
+    return tacit_curator_release_centred_score(curator, &centred, multiplier, out, &sd, err);
+  case ROWS_TAILS:
+    return tacit_curator_release_centred_tails(curator, &centred, multiplier, out, &sd, err);
+  case ROWS_SLOPE:
+    return tacit_curator_release_centred_slope(curator, &centred, multiplier, out, &sd, err);
+  case ROWS_SHAPES:
+    return tacit_curator_release_residual_shapes(curator, &sure, (const double[]){1, 0, 6, 1}, multiplier,
+                                                 out, &sd, err);
+  case ROWS_LENGTHS:
+    return tacit_curator_release_centred_lengths(curator, &centred, multiplier, out, &sd, err);
+  case ROWS_CENTRED_SQUARES:
+    return tacit_curator_release_centred_squares(curator, &centred, multiplier, out, &sd, err);
+  case ROWS_BANDS:
+    return tacit_curator_release_bands(curator, &scores, &bands, multiplier, out, &sd, err);
+  case ROWS_BANDS_OF_ROWS:
+    return tacit_curator_release_bands(curator, &rows_of_line, &bands, multiplier, out, &sd, err);
+  case ROWS_BAND_LENGTHS:
+    return tacit_curator_release_lengths(curator, &scores, 3, radii, multiplier, out, &sd, err);
+  case ROWS_LEVELS:
+    return tacit_curator_release_centred_levels(curator, &centred, multiplier, out, &sd, err);
+  case ROWS_CELLS:
+    return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
+  default:
+    return tacit_curator_release_joint_moments(curator, &plain, &residual, multiplier, out, &sd, err);
   }
 }
 
@@ -145,8 +182,8 @@ static tacit_status_t run_noise_aware(const audit_case_t *of, tacit_curator_t *c
   return tacit_noise_aware_fit(curator, &parameters, &settings, draws, err);
 }
 
-static tacit_status_t run_sampler(const audit_case_t *of, tacit_curator_t *curator, uint64_t seed, tacit_draws_t *draws,
-                                  tacit_error_t *err) {
+static tacit_status_t run_sampler(const audit_case_t *of, tacit_curator_t *curator, uint64_t seed,
+                                  tacit_draws_t *draws, tacit_error_t *err) {
   tacit_sampler_settings_t settings = audit_settings(of);
   tacit_parameters_t parameters = audit_parameters(of);
   tacit_sample_end_t end;
@@ -159,17 +196,17 @@ static tacit_status_t run_sampler(const audit_case_t *of, tacit_curator_t *curat
 }
 
 /* Draws are to be cleared, also after failure. */
-static tacit_status_t run_once(const audit_case_t *of, tacit_curator_t *curator, uint64_t seed, tacit_draws_t *draws,
-                               tacit_error_t *err) {
+static tacit_status_t run_once(const audit_case_t *of, tacit_curator_t *curator, uint64_t seed,
+                               tacit_draws_t *draws, tacit_error_t *err) {
   adversary_begin_run();
   *draws = (tacit_draws_t){0};
   if (is_clipped(of)) { /* another run's releases may have changed them */
     must(tacit_curator_set_clip_bounds(curator, clip_bound, clip_bound, err), err);
   }
-  return of->statistic != NULL ? release_statistic(of, curator, err)
+  return of->statistic != NULL   ? release_statistic(of, curator, err)
          : of->rows != ROWS_NONE ? release_rows(of, curator, err)
-         : of->rho > 0         ? run_noise_aware(of, curator, seed, draws, err)
-                               : run_sampler(of, curator, seed, draws, err);
+         : of->rho > 0           ? run_noise_aware(of, curator, seed, draws, err)
+                                 : run_sampler(of, curator, seed, draws, err);
 }
 
 /* ---- what a user pays ---- */
@@ -239,8 +276,11 @@ static void victim_close(victim_t *victim) {
 /* Of the noise-aware method: what follows is drawn from them. */
 static size_t n_aware_releases(const audit_case_t *of) {
   tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];
-  tacit_noise_aware_settings_t settings = {.family = of->family, .relation = of->relation, .rho = of->rho,
-                                           .n_units = (double)of->sides[0].n, .n_features = of->dim};
+  tacit_noise_aware_settings_t settings = {.family = of->family,
+                                           .relation = of->relation,
+                                           .rho = of->rho,
+                                           .n_units = (double)of->sides[0].n,
+                                           .n_features = of->dim};
   size_t n = of->rho > 0 ? tacit_noise_aware_events(&settings, events) : 0, sum = 0;
   for (size_t i = 0; i < n; i++) {
     sum += (size_t)events[i].count;
@@ -294,7 +334,8 @@ static double exact_of(const audit_case_t *of, tacit_curator_t *curator, uint64_
     sum += distributions[0][path];
   }
   if (!(fabs(sum - 1) < 1e-9)) {
-    must(TACIT_ERR_NUMERIC, &(tacit_error_t){.message = "the probabilities of all decisions do not add up to 1"});
+    must(TACIT_ERR_NUMERIC,
+         &(tacit_error_t){.message = "the probabilities of all decisions do not add up to 1"});
   }
   return epsilon_of_distributions(distributions[0], distributions[1], n, audit_delta);
 }

@@ -30,18 +30,23 @@ static double noise_share(void) {
 
 static bool is_forgotten(const tacit_event_t *event) {
   switch (fault_at_work) {
-    case FAULT_FREE_START:
-    case FAULT_FREE_GRADIENTS: return strcmp(event->label, "gradient") == 0;
-    case FAULT_FREE_TUNING: return strcmp(event->label, "gradient norms") == 0 || strcmp(event->label, "curvature") == 0;
-    default: return false;
+  case FAULT_FREE_START:
+  case FAULT_FREE_GRADIENTS:
+    return strcmp(event->label, "gradient") == 0;
+  case FAULT_FREE_TUNING:
+    return strcmp(event->label, "gradient norms") == 0 || strcmp(event->label, "curvature") == 0;
+  default:
+    return false;
   }
 }
 
 /* Not to charge runs that are not paid is no error: one run is charged, and then made many times. */
-tacit_status_t __wrap_tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
+tacit_status_t __wrap_tacit_budget_charge(tacit_budget_t *budget, const tacit_event_t *event,
+                                          tacit_error_t *err) {
   tacit_event_t charged = *event;
   charged.noise_multiplier *= fault_at_work == FAULT_HALF_RHO ? sqrt(2) : 1;
-  return adversary.is_paid && !is_forgotten(event) ? __real_tacit_budget_charge(budget, &charged, err) : TACIT_OK;
+  return adversary.is_paid && !is_forgotten(event) ? __real_tacit_budget_charge(budget, &charged, err)
+                                                   : TACIT_OK;
 }
 
 tacit_status_t __wrap_tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd, size_t n, int64_t *out,
@@ -70,14 +75,16 @@ tacit_status_t __wrap_tacit_noise_discrete_laplace(tacit_noise_t *noise, double 
   return __real_tacit_noise_discrete_laplace(noise, scale * noise_share(), n, out, err);
 }
 
-tacit_status_t __wrap_tacit_noise_discrete_gaussian(tacit_noise_t *noise, double sigma, size_t n, int64_t *out,
-                                                    tacit_error_t *err) {
+tacit_status_t __wrap_tacit_noise_discrete_gaussian(tacit_noise_t *noise, double sigma, size_t n,
+                                                    int64_t *out, tacit_error_t *err) {
   return __real_tacit_noise_discrete_gaussian(noise, sigma * noise_share(), n, out, err);
 }
 
-tacit_status_t __wrap_tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit, tacit_error_t *err) {
+tacit_status_t __wrap_tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit,
+                                               tacit_error_t *err) {
   if (fault_at_work != FAULT_FREE_BIT) {
-    return __real_tacit_noise_logistic_bit(noise, fault_at_work == FAULT_HALF_NOISE ? 2 * log_odds : log_odds, bit, err);
+    return __real_tacit_noise_logistic_bit(noise, fault_at_work == FAULT_HALF_NOISE ? 2 * log_odds : log_odds,
+                                           bit, err);
   }
   *bit = true;
   return log_odds < 0 ? tacit_noise_exp_bit(noise, (uint64_t)-log_odds, bit, err) : TACIT_OK;
@@ -118,13 +125,15 @@ void __wrap_tacit_scalars_sum(tacit_door_t *door, const tacit_scalars_t *scalars
   __real_tacit_scalars_sum(door, &wider);
 }
 
-/* Norms that come out half as large, so that rows are weighted too late: caught, unless the door measures as badly. */
+/* Norms that come out half as large, so that rows are weighted too late: caught, unless the door measures as
+ * badly. */
 double __wrap_tacit_rows_whiten(size_t d, const double *whiten, const double *x, double *row) {
   double n2 = __real_tacit_rows_whiten(d, whiten, x, row);
   return fault_at_work == FAULT_LONG_ROWS ? 0.25 * n2 : n2;
 }
 
-bool __wrap_tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k, tacit_wide_t *totals) {
+bool __wrap_tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k,
+                                 tacit_wide_t *totals) {
   tacit_door_shape_t wider = *shape;
   wider.radius *= fault_at_work == FAULT_LONG_ROWS ? 2 : 1;
   return __real_tacit_door_shape_add(&wider, n_rows, k, totals);

@@ -1,7 +1,7 @@
 /*
- * tacit-audits [--quick] [--runs N] [--seed N] [--only NAME] [--list] [--out DIR]: lower bounds of epsilon of every private
- * method beside what is charged, and of planted errors. Exit status 0 if every bound is where it must be, 1 if one is not or
- * nothing could be written, 2 for a wrong command line.
+ * tacit-audits [--quick] [--runs N] [--seed N] [--only NAME] [--list] [--out DIR]: lower bounds of epsilon of
+ * every private method beside what is charged, and of planted errors. Exit status 0 if every bound is where
+ * it must be, 1 if one is not or nothing could be written, 2 for a wrong command line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,12 +12,13 @@
 #include "output.h"
 
 /*
- * A sound method fails with the probability alpha of a bound: all bounds of a quick run together less than once in 1e6 runs. A
- * planted error must show at the same confidence.
+ * A sound method fails with the probability alpha of a bound: all bounds of a quick run together less than
+ * once in 1e6 runs. A planted error must show at the same confidence.
  */
 static const double quick_alpha = 2e-8, full_alpha = 1e-3;
 
-/* Least share of the charge that a quick run must demonstrate, of what is asked of a full one: fewer runs, and more confidence, prove less. */
+/* Least share of the charge that a quick run must demonstrate, of what is asked of a full one: fewer runs,
+ * and more confidence, prove less. */
 static const double quick_part = 0.6;
 
 typedef struct options {
@@ -28,7 +29,8 @@ typedef struct options {
 
 static int usage(const char *what, const char *argument) {
   fprintf(stderr,
-          "tacit-audits: %s%s; usage: tacit-audits [--quick] [--runs N] [--seed N] [--only NAME] [--list] [--out DIR]\n",
+          "tacit-audits: %s%s; usage: tacit-audits [--quick] [--runs N] [--seed N] [--only NAME] [--list] "
+          "[--out DIR]\n",
           what, argument);
   return 2;
 }
@@ -56,23 +58,28 @@ static void audit_sound(const audit_case_t *of, const options_t *options, audit_
   row->charged = audit_charge(of, FAULT_NONE);
   row->lower = audit_run(of, FAULT_NONE, n_runs_of(of, FAULT_NONE, options), alpha);
   row->exact = of->n_bits > 0 ? audit_exact(of) : NAN;
-  row->is_replayed = of->statistic != NULL || of->rows != ROWS_NONE || audit_replay(of); /* a release alone has no draws */
-  row->holds = row->lower <= row->charged && row->lower >= least_share(of, options) * row->charged &&
-               (of->n_bits == 0 || (row->exact <= row->charged && row->exact >= of->share_exact * row->charged)) &&
-               row->is_replayed;
+  row->is_replayed =
+      of->statistic != NULL || of->rows != ROWS_NONE || audit_replay(of); /* a release alone has no draws */
+  row->holds =
+      row->lower <= row->charged && row->lower >= least_share(of, options) * row->charged &&
+      (of->n_bits == 0 || (row->exact <= row->charged && row->exact >= of->share_exact * row->charged)) &&
+      row->is_replayed;
 }
 
 static void audit_fault(const audit_case_t *of, fault_t fault, const options_t *options, audit_row_t *row) {
   row->fault = fault;
   row->charged = audit_charge(of, fault);
-  row->lower = audit_run(of, fault, n_runs_of(of, fault, options), options->is_quick ? quick_alpha : full_alpha);
+  row->lower =
+      audit_run(of, fault, n_runs_of(of, fault, options), options->is_quick ? quick_alpha : full_alpha);
   row->exact = NAN;
   row->holds = row->lower > row->charged;
 }
 
 /* Errors planted in a case. */
 static size_t n_planted(const audit_case_t *of, const options_t *options) {
-  size_t n = 0, most = !options->is_quick ? AUDIT_MAX_FAULTS : n_runs_of(of, FAULT_NONE, options) < options->n_runs ? 0 : 1;
+  size_t n = 0, most = !options->is_quick                                     ? AUDIT_MAX_FAULTS
+                       : n_runs_of(of, FAULT_NONE, options) < options->n_runs ? 0
+                                                                              : 1;
   while (n < most && of->faults[n] != FAULT_NONE) {
     n++;
   }

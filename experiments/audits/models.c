@@ -6,8 +6,10 @@
 
 /* ---- models ---- */
 
-/* l(theta) = theta . x with x far beyond the clip bound 1: every gradient and every log ratio is clipped to its bound. */
-static void steep_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+/* l(theta) = theta . x with x far beyond the clip bound 1: every gradient and every log ratio is clipped to
+ * its bound. */
+static void steep_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                          double *out) {
   size_t dim = *(const size_t *)ctx;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t i = 0; i < TACIT_BLOCK; i++) {
@@ -28,10 +30,11 @@ static void steep_grad(const void *ctx, const float *block, size_t n_theta, cons
 }
 
 /*
- * The score is y x, y in the last column, and no number where y is above 1e6. Other responses are -y with weight 1/4: scores of opposite records are
- * 5/4 of the clip apart from 0 on either side.
+ * The score is y x, y in the last column, and no number where y is above 1e6. Other responses are -y with
+ * weight 1/4: scores of opposite records are 5/4 of the clip apart from 0 on either side.
  */
-static void centred_grad(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+static void centred_grad(const void *ctx, const float *block, size_t n_theta, const float *theta,
+                         float *out) {
   size_t dim = *(const size_t *)ctx;
   (void)theta, (void)n_theta;
   for (size_t i = 0; i < dim * TACIT_BLOCK; i++) {
@@ -40,7 +43,8 @@ static void centred_grad(const void *ctx, const float *block, size_t n_theta, co
   }
 }
 
-static void centred_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights) {
+static void centred_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n,
+                           float *blocks, double *weights) {
   size_t dim = *(const size_t *)ctx;
   (void)theta, (void)n;
   bool is_opposite = seed == AUDIT_OPPOSITE_LENGTHS;
@@ -58,7 +62,8 @@ static void centred_made_up(const void *ctx, uint64_t seed, size_t n, float *rec
 }
 
 /* Features in [-1, 1], the response in the last column. */
-static void logistic_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void logistic_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                             double *out) {
   size_t dim = *(const size_t *)ctx;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t i = 0; i < TACIT_BLOCK; i++) {
@@ -66,12 +71,14 @@ static void logistic_log_lik(const void *ctx, const float *block, size_t n_theta
       for (size_t j = 0; j < dim; j++) {
         eta += theta[k * dim + j] * (double)block[j * TACIT_BLOCK + i];
       }
-      out[k * TACIT_BLOCK + i] = (double)block[dim * TACIT_BLOCK + i] * eta - (fmax(eta, 0) + log1p(exp(-fabs(eta))));
+      out[k * TACIT_BLOCK + i] =
+          (double)block[dim * TACIT_BLOCK + i] * eta - (fmax(eta, 0) + log1p(exp(-fabs(eta))));
     }
   }
 }
 
-static void logistic_residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+static void logistic_residual(const void *ctx, const float *block, size_t n_theta, const float *theta,
+                              float *out) {
   size_t dim = *(const size_t *)ctx;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t i = 0; i < TACIT_BLOCK; i++) {
@@ -93,12 +100,14 @@ static double logistic_ratio_bound(const void *ctx, const double *theta, const d
 }
 
 /*
- * l(theta) = y theta . x, y in the last column, with a curvature of its own: in units of its public bound, 1 where the first feature is
- * positive and 0 elsewhere. The bound keeps steps so short that log-likelihoods stay on their grid whatever clip is chosen.
+ * l(theta) = y theta . x, y in the last column, with a curvature of its own: in units of its public bound, 1
+ * where the first feature is positive and 0 elsewhere. The bound keeps steps so short that log-likelihoods
+ * stay on their grid whatever clip is chosen.
  */
 static const double tuned_curvature = 1e9;
 
-static void tuned_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void tuned_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                          double *out) {
   size_t dim = *(const size_t *)ctx;
   steep_log_lik(ctx, block, n_theta, theta, out);
   for (size_t i = 0; i < n_theta * TACIT_BLOCK; i++) {
@@ -106,7 +115,8 @@ static void tuned_log_lik(const void *ctx, const float *block, size_t n_theta, c
   }
 }
 
-static void tuned_residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+static void tuned_residual(const void *ctx, const float *block, size_t n_theta, const float *theta,
+                           float *out) {
   (void)theta;
   for (size_t k = 0; k < n_theta; k++) {
     memcpy(out + k * TACIT_BLOCK, block + *(const size_t *)ctx * TACIT_BLOCK, TACIT_BLOCK * sizeof *out);
@@ -127,8 +137,9 @@ static void tuned_curvature_of(const void *ctx, const double *x, const double *t
 static tacit_model_t family_model;
 
 static void open_family(tacit_family_t family) {
-  static const char text[] = "dataset: audit\nrelation: substitute\nunit: row\ncolumns:\n  x: {type: numeric, lower: -1, upper: 1}\n"
-                             "  y: {type: integer, lower: 0, upper: 1000}\n";
+  static const char text[] =
+      "dataset: audit\nrelation: substitute\nunit: row\ncolumns:\n  x: {type: numeric, lower: -1, upper: 1}\n"
+      "  y: {type: integer, lower: 0, upper: 1000}\n";
   tacit_schema_t *schema;
   tacit_design_t *design;
   tacit_error_t err;
@@ -148,53 +159,55 @@ void audit_model_clear(void) {
 
 void audit_record_model(const audit_case_t *of, tacit_record_model_t *model) {
   switch (of->model) {
-    case AUDIT_POISSON:
-      open_family(TACIT_FAMILY_POISSON);
-      *model = family_model.records;
-      return;
-    case AUDIT_TUNED:
-      *model = (tacit_record_model_t){.name = "tuned",
-                                      .dim = of->dim,
-                                      .n_columns = of->dim + 1,
-                                      .grad_bound = INFINITY,
-                                      .log_lik = tuned_log_lik,
-                                      .n_linear = 1,
-                                      .n_features = of->dim,
-                                      .residual = tuned_residual,
-                                      .curvature_bound = tuned_curvature_bound,
-                                      .curvature = tuned_curvature_of};
-      break;
-    case AUDIT_CENTRED:
-      *model = (tacit_record_model_t){.name = "centred",
-                                      .dim = of->dim,
-                                      .n_columns = of->dim + 1,
-                                      .grad_bound = INFINITY,
-                                      .log_lik = logistic_log_lik,
-                                      .grad = centred_grad,
-                                      .n_others = 1,
-                                      .others = centred_others,
-                                      .made_up = centred_made_up};
-      break;
-    case AUDIT_COLUMNS: tacit_statistic_model(model, of->statistic); return;
-    case AUDIT_STEEP:
-      *model = (tacit_record_model_t){.name = "steep",
-                                      .dim = of->dim,
-                                      .n_columns = of->dim,
-                                      .grad_bound = INFINITY,
-                                      .log_lik = steep_log_lik,
-                                      .grad = steep_grad};
-      break;
-    default:
-      *model = (tacit_record_model_t){.name = "logistic",
-                                      .dim = of->dim,
-                                      .n_columns = of->dim + 1,
-                                      .grad_bound = sqrt((double)of->dim) * (1 + 1e-12),
-                                      .ratio_bound = logistic_ratio_bound,
-                                      .is_softmax = true,
-                                      .log_lik = logistic_log_lik,
-                                      .n_linear = 1,
-                                      .n_features = of->dim,
-                                      .residual = logistic_residual};
+  case AUDIT_POISSON:
+    open_family(TACIT_FAMILY_POISSON);
+    *model = family_model.records;
+    return;
+  case AUDIT_TUNED:
+    *model = (tacit_record_model_t){.name = "tuned",
+                                    .dim = of->dim,
+                                    .n_columns = of->dim + 1,
+                                    .grad_bound = INFINITY,
+                                    .log_lik = tuned_log_lik,
+                                    .n_linear = 1,
+                                    .n_features = of->dim,
+                                    .residual = tuned_residual,
+                                    .curvature_bound = tuned_curvature_bound,
+                                    .curvature = tuned_curvature_of};
+    break;
+  case AUDIT_CENTRED:
+    *model = (tacit_record_model_t){.name = "centred",
+                                    .dim = of->dim,
+                                    .n_columns = of->dim + 1,
+                                    .grad_bound = INFINITY,
+                                    .log_lik = logistic_log_lik,
+                                    .grad = centred_grad,
+                                    .n_others = 1,
+                                    .others = centred_others,
+                                    .made_up = centred_made_up};
+    break;
+  case AUDIT_COLUMNS:
+    tacit_statistic_model(model, of->statistic);
+    return;
+  case AUDIT_STEEP:
+    *model = (tacit_record_model_t){.name = "steep",
+                                    .dim = of->dim,
+                                    .n_columns = of->dim,
+                                    .grad_bound = INFINITY,
+                                    .log_lik = steep_log_lik,
+                                    .grad = steep_grad};
+    break;
+  default:
+    *model = (tacit_record_model_t){.name = "logistic",
+                                    .dim = of->dim,
+                                    .n_columns = of->dim + 1,
+                                    .grad_bound = sqrt((double)of->dim) * (1 + 1e-12),
+                                    .ratio_bound = logistic_ratio_bound,
+                                    .is_softmax = true,
+                                    .log_lik = logistic_log_lik,
+                                    .n_linear = 1,
+                                    .n_features = of->dim,
+                                    .residual = logistic_residual};
   }
   model->ctx = (void *)&of->dim;
 }
@@ -236,4 +249,3 @@ tacit_parameters_t audit_parameters(const audit_case_t *of) {
                               .unit_scale = ones,
                               .ctx = (void *)&of->dim};
 }
-

@@ -4,8 +4,8 @@
 #include "output.h"
 
 void print_row(const audit_row_t *row) {
-  printf("%-26s %-24s charged %.3f, at least %.3f (%.2f)", row->of->name, fault_names[row->fault], row->charged, row->lower,
-         row->lower / row->charged);
+  printf("%-26s %-24s charged %.3f, at least %.3f (%.2f)", row->of->name, fault_names[row->fault],
+         row->charged, row->lower, row->lower / row->charged);
   if (row->exact >= 0) {
     printf(", exactly %.3f (%.2f)", row->exact, row->exact / row->charged);
   }
@@ -44,8 +44,9 @@ static bool write_csv(const char *folder, const audit_row_t *rows, size_t n, siz
   fputs("name,method,setting,relation,error,runs,delta,charged,lower,exact,holds\n", file);
   for (size_t i = 0; i < n; i++) {
     const audit_row_t *row = &rows[i];
-    fprintf(file, "%s,%s,\"%s\",%s,\"%s\",%zu,%g,%.6g,%.6g,", row->of->name, row->of->method, row->of->setting,
-            relation_of(row), fault_names[row->fault], n_runs, audit_delta, row->charged, row->lower);
+    fprintf(file, "%s,%s,\"%s\",%s,\"%s\",%zu,%g,%.6g,%.6g,", row->of->name, row->of->method,
+            row->of->setting, relation_of(row), fault_names[row->fault], n_runs, audit_delta, row->charged,
+            row->lower);
     if (row->exact >= 0) {
       fprintf(file, "%.6g", row->exact);
     }
@@ -63,8 +64,8 @@ static void write_sound(FILE *file, const audit_row_t *rows, size_t n) {
     if (row->fault != FAULT_NONE) {
       continue;
     }
-    fprintf(file, "| %s | `%s` | %s | %s | %.3f | %.3f | %.2f | ", row->of->name, row->of->method, row->of->setting,
-            relation_of(row), row->charged, row->lower, row->lower / row->charged);
+    fprintf(file, "| %s | `%s` | %s | %s | %.3f | %.3f | %.2f | ", row->of->name, row->of->method,
+            row->of->setting, relation_of(row), row->charged, row->lower, row->lower / row->charged);
     if (row->exact >= 0) {
       fprintf(file, "%.3f (%.2f) ", row->exact, row->exact / row->charged);
     }
@@ -77,8 +78,8 @@ static void write_faults(FILE *file, const audit_row_t *rows, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const audit_row_t *row = &rows[i];
     if (row->fault != FAULT_NONE) {
-      fprintf(file, "| %s | %s | %.3f | %.3f | %.2f |%s\n", row->of->name, fault_names[row->fault], row->charged, row->lower,
-              row->lower / row->charged, row->holds ? "" : " **NOT FOUND**");
+      fprintf(file, "| %s | %s | %.3f | %.3f | %.2f |%s\n", row->of->name, fault_names[row->fault],
+              row->charged, row->lower, row->lower / row->charged, row->holds ? "" : " **NOT FOUND**");
     }
   }
 }
@@ -89,7 +90,8 @@ static bool write_markdown(const char *folder, const audit_row_t *rows, size_t n
     return false;
   }
   fprintf(file,
-          "# Audits\n\nWritten by `tacit-audits`, %zu runs on either data set, delta = %g; read [README.md](README.md).\n\n"
+          "# Audits\n\nWritten by `tacit-audits`, %zu runs on either data set, delta = %g; read "
+          "[README.md](README.md).\n\n"
           "## Methods as they are\n\n",
           n_runs, audit_delta);
   write_sound(file, rows, n);

@@ -1,6 +1,6 @@
 /*
- * The frame of the corrections experiment: a case is one error of one paper, its rows are numbers that show the paper's
- * version beside the corrected one, and every row asserts what it shows.
+ * The frame of the corrections experiment: a case is one error of one paper, its rows are numbers that show
+ * the paper's version beside the corrected one, and every row asserts what it shows.
  */
 #ifndef CORRECTIONS_H
 #define CORRECTIONS_H
@@ -15,19 +15,21 @@
 #include "tacit/base.h"
 #include "tacit/random.h"
 
-/* A column that a row has nothing for: no quantity here is minus infinity, while some published ones are not numbers. */
+/* A column that a row has nothing for: no quantity here is minus infinity, while some published ones are not
+ * numbers. */
 #define NONE (-INFINITY)
 
-/* Standard errors that a correct mean leaves with probability 2e-9, or 7e-9 with 256 batch means (Student, 255). */
+/* Standard errors that a correct mean leaves with probability 2e-9, or 7e-9 with 256 batch means (Student,
+ * 255). */
 static const double z_limit = 6;
 
 typedef struct run run_t;
 
 typedef struct correction_case {
-  const char *name;  /* of the experiment, --only NAME */
-  const char *place; /* in the source: "Theorem 2", "code" */
-  const char *claim; /* what the source says */
-  const char *fault; /* what is wrong with it, and what holds instead */
+  const char *name;   /* of the experiment, --only NAME */
+  const char *place;  /* in the source: "Theorem 2", "code" */
+  const char *claim;  /* what the source says */
+  const char *fault;  /* what is wrong with it, and what holds instead */
   const char *theory; /* section of docs/theory.md */
   void (*run)(run_t *run);
 } correction_case_t;
@@ -59,22 +61,26 @@ struct run {
   size_t n_rows;
 };
 
-/* ---- rows (output.c): `format` names the quantity, `verdict` is printed if the row's assertion holds ---- */
+/* ---- rows (output.c): `format` names the quantity, `verdict` is printed if the row's assertion holds ----
+ */
 
 /* Ours is within `tolerance` of the expected value and the paper's is not (or is NONE). */
-__attribute__((format(printf, 7, 8))) void expect_value(run_t *run, double paper, double ours, double expected,
-                                                        double tolerance, const char *verdict, const char *format, ...);
+__attribute__((format(printf, 7, 8))) void expect_value(run_t *run, double paper, double ours,
+                                                        double expected, double tolerance,
+                                                        const char *verdict, const char *format, ...);
 /* Ours is at most the bound and the paper's above it. */
 __attribute__((format(printf, 6, 7))) void expect_bound(run_t *run, double paper, double ours, double bound,
                                                         const char *verdict, const char *format, ...);
 /* Any other assertion. */
-__attribute__((format(printf, 7, 8))) void expect_that(run_t *run, bool holds, double paper, double ours, double expected,
-                                                       const char *verdict, const char *format, ...);
+__attribute__((format(printf, 7, 8))) void expect_that(run_t *run, bool holds, double paper, double ours,
+                                                       double expected, const char *verdict,
+                                                       const char *format, ...);
 
 void write_csv(const run_t *run);
 void write_markdown(const run_t *run);
 
-/* ---- moments of chains that reuse gradients, against exact ones, and of one that does so wrongly (gradient_reuse.c) ---- */
+/* ---- moments of chains that reuse gradients, against exact ones, and of one that does so wrongly
+ * (gradient_reuse.c) ---- */
 
 void expect_reuse_moments(run_t *run);
 
@@ -107,7 +113,7 @@ typedef double (*function_t)(double x, const void *ctx);
 typedef double (*acceptance_t)(double log_ratio);
 
 double normal_cdf(double x);
-double logistic(double w); /* Barker's rule */
+double logistic(double w);   /* Barker's rule */
 double metropolis(double w); /* min(1, e^w) */
 double poisson_pmf(uint64_t k, double mean);
 
@@ -120,7 +126,8 @@ double noisy_acceptance(acceptance_t a, double w, double sigma, double penalty);
 /* A(w) / (e^w A(-w)) of the same with penalty sigma^2/2: 1 where detailed balance holds. */
 double balance_ratio(acceptance_t a, double w, double sigma);
 
-/* Largest P(S) - e^epsilon Q(S) over outcomes S and both directions, of bits with probabilities p and q of a one. */
+/* Largest P(S) - e^epsilon Q(S) over outcomes S and both directions, of bits with probabilities p and q of a
+ * one. */
 double bit_delta(double p, double q, double epsilon);
 
 /* Stationary distribution of the n x n kernel (row-major, rows summing to 1), by elimination. */
@@ -129,7 +136,8 @@ double total_variation(size_t n, const double *p, const double *q);
 /* Solve the n x n system a x = b in place; a and b are overwritten, b with the solution. */
 void solve(size_t n, double *a, double *b);
 
-/* Stationary covariance (v11, v12, v22) of z' = A z + noise of covariance N in two dimensions; INFINITY without one. */
+/* Stationary covariance (v11, v12, v22) of z' = A z + noise of covariance N in two dimensions; INFINITY
+ * without one. */
 void stationary_covariance(const double a[4], const double noise[3], double v[3]);
 
 /* Generator of the current case: the same in every run. */

@@ -1,6 +1,6 @@
 /*
- * [Zhang2023], DP-Fast MH: minibatches of Poisson multiplicities s_i with rates k c_i + phi_i, k = lambda / C and
- * phi_i = (c_i M - x_i) / 2, x_i = U_i(theta) - U_i(theta'), |x_i| <= c_i M; log ratio sum s_i h_i with
+ * [Zhang2023], DP-Fast MH: minibatches of Poisson multiplicities s_i with rates k c_i + phi_i, k = lambda / C
+ * and phi_i = (c_i M - x_i) / 2, x_i = U_i(theta) - U_i(theta'), |x_i| <= c_i M; log ratio sum s_i h_i with
  * h_i = 2 artanh(x_i / (c_i (2 k + M))), at most log t in absolute value, t = 1 + C M / lambda.
  */
 #include <math.h>
@@ -29,7 +29,8 @@ static double rule_delta(acceptance_t a, double shift, double epsilon) {
 static void run_reject_bit(run_t *run) {
   static const double shifts[] = {0.05, 0.1, 1};
   for (size_t i = 0; i < 3; i++) {
-    double shift = shifts[i], theirs = rule_delta(metropolis, shift, shift), ours = rule_delta(logistic, shift, shift);
+    double shift = shifts[i], theirs = rule_delta(metropolis, shift, shift),
+           ours = rule_delta(logistic, shift, shift);
     expect_that(run, fabs(theirs + expm1(-shift)) < 1e-14, theirs, NONE, -expm1(-shift), "not private",
                 "min(1, r): delta at epsilon = Delta = %g; expected 1 - e^-Delta", shift);
     /* Barker's log probabilities are 1-Lipschitz, so only rounding, 1e-15, can remain. */
@@ -41,10 +42,11 @@ static void run_reject_bit(run_t *run) {
   double epsilon = library_epsilon(&bit, 1, TACIT_RELATION_SUBSTITUTE, step_delta, "auto"), rate = 1e-5;
   /* With D all log ratios 0 and with D' all -Delta: a single rejection convicts. */
   double caught = -expm1(-0.05 * (double)steps);
-  expect_bound(run, caught, exp(epsilon) * rate + step_delta, 0.01, "not private",
-               "power of a test with false-positive rate 1e-5 after %d steps, Delta = 0.05; corrected: e^epsilon 1e-5 "
-               "+ delta for Barker's",
-               (int)steps);
+  expect_bound(
+      run, caught, exp(epsilon) * rate + step_delta, 0.01, "not private",
+      "power of a test with false-positive rate 1e-5 after %d steps, Delta = 0.05; corrected: e^epsilon 1e-5 "
+      "+ delta for Barker's",
+      (int)steps);
 }
 
 /* ---- E3.1, minibatch branch; the bounded range of Barker's bit ---- */
@@ -53,9 +55,7 @@ typedef struct record {
   double kc, b; /* k c_i and c_i M */
 } record_t;
 
-static double jump(const record_t *r, double x) {
-  return 2 * atanh(x / (2 * r->kc + r->b));
-}
+static double jump(const record_t *r, double x) { return 2 * atanh(x / (2 * r->kc + r->b)); }
 
 /* Probability that a step is accepted if all other records contribute w0. */
 static double minibatch_acceptance(const record_t *r, acceptance_t a, double x, double w0) {
@@ -66,9 +66,7 @@ static double minibatch_acceptance(const record_t *r, acceptance_t a, double x, 
   return sum;
 }
 
-static double barker_reject(double w) {
-  return logistic(-w);
-}
+static double barker_reject(double w) { return logistic(-w); }
 
 /* Largest range of the log odds of Barker's bit over the values of one record, as a share of its bound. */
 static double odds_range(const record_t *r) {
@@ -77,7 +75,8 @@ static double odds_range(const record_t *r) {
     double least = INFINITY, most = -INFINITY;
     for (int j = -10; j <= 10; j++) {
       double x = r->b * j / 10, w0 = i * 0.25;
-      double odds = log(minibatch_acceptance(r, logistic, x, w0) / minibatch_acceptance(r, barker_reject, x, w0));
+      double odds =
+          log(minibatch_acceptance(r, logistic, x, w0) / minibatch_acceptance(r, barker_reject, x, w0));
       least = fmin(least, odds);
       most = fmax(most, odds);
     }
@@ -93,13 +92,15 @@ static void run_reject_minibatch(run_t *run) {
               "min(1, r): P(reject | D') where P(reject | D) = 0; expected 1 - e^(-c M)");
   double eta = r.b * (2 + r.b / r.kc), worst = 0;
   for (int i = -400; i <= 400; i++) {
-    double p = minibatch_acceptance(&r, logistic, r.b, 0.05 * i), q = minibatch_acceptance(&r, logistic, -r.b, 0.05 * i);
+    double p = minibatch_acceptance(&r, logistic, r.b, 0.05 * i),
+           q = minibatch_acceptance(&r, logistic, -r.b, 0.05 * i);
     worst = fmax(worst, bit_delta(p, q, eta));
   }
-  expect_bound(run, bit_delta(1, 1 - reject, step_epsilon), fmax(worst - 1e-14, 0), step_delta, "not private",
-               "delta of the bit: min(1, r) at epsilon = %g, Barker at its own bound epsilon = c M (2 + C M / lambda) "
-               "= %.3g",
-               step_epsilon, eta);
+  expect_bound(
+      run, bit_delta(1, 1 - reject, step_epsilon), fmax(worst - 1e-14, 0), step_delta, "not private",
+      "delta of the bit: min(1, r) at epsilon = %g, Barker at its own bound epsilon = c M (2 + C M / lambda) "
+      "= %.3g",
+      step_epsilon, eta);
   double highest = 0, lowest = 1;
   for (int k = 0; k < 16; k++) {
     static const double bounds[] = {0.0019, 0.05, 0.5, 2}, ratios[] = {0.2, 1, 3, 5};
@@ -108,8 +109,9 @@ static void run_reject_minibatch(run_t *run) {
     highest = fmax(highest, share);
     lowest = fmin(lowest, share);
   }
-  expect_that(run, highest <= 1 && lowest > 0.7, NONE, highest, 1, "bound holds",
-              "largest range of the log odds of Barker's bit, as a share of c M (2 + C M / lambda), 16 settings");
+  expect_that(
+      run, highest <= 1 && lowest > 0.7, NONE, highest, 1, "bound holds",
+      "largest range of the log odds of Barker's bit, as a share of c M (2 + C M / lambda), 16 settings");
 }
 
 /* ---- E3.2: the rule B < K ---- */
@@ -134,7 +136,8 @@ static double below(double limit, double mean) { /* P(Poisson(mean) < limit) */
 
 /* Probability of accepting the move from state i to state j, all multiplicities enumerated. */
 static double move_probability(const rule_t *rule, size_t i, size_t j) {
-  double sum_c = 3, k = 1 / sum_c, m = fabs((double)i - (double)j), rate[n_small], h[n_small], full = 0, dropped = 0;
+  double sum_c = 3, k = 1 / sum_c, m = fabs((double)i - (double)j), rate[n_small], h[n_small], full = 0,
+         dropped = 0;
   for (size_t r = 0; r < n_small; r++) {
     double x = small_energy[r][i] - small_energy[r][j];
     rate[r] = k * small_c[r] + (small_c[r] * m - x) / 2;
@@ -157,7 +160,8 @@ static double move_probability(const rule_t *rule, size_t i, size_t j) {
   return sum;
 }
 
-/* Distance of the stationary distribution from the posterior; *asymmetry: largest difference of opposite flows under it. */
+/* Distance of the stationary distribution from the posterior; *asymmetry: largest difference of opposite
+ * flows under it. */
 static double stationary_error(const rule_t *rule, double *asymmetry) {
   double kernel[n_states * n_states] = {0}, distribution[n_states], posterior[n_states], total = 0;
   for (size_t i = 0; i < n_states; i++) {
@@ -189,22 +193,27 @@ static void run_random_branch(run_t *run) {
   double errors[3][6], unused, asymmetry = 0;
   size_t n = run->quick ? 4 : 6;
   for (size_t i = 0; i < n; i++) {
-    rule_t rules[] = {{metropolis, limits[i], false}, {logistic, limits[i], false}, {logistic, limits[i], true}};
+    rule_t rules[] = {
+        {metropolis, limits[i], false}, {logistic, limits[i], false}, {logistic, limits[i], true}};
     errors[0][i] = stationary_error(&rules[0], &unused);
     asymmetry = fmax(asymmetry, unused);
     errors[1][i] = stationary_error(&rules[1], &unused);
     errors[2][i] = stationary_error(&rules[2], &unused);
     /* The sums over multiplicities leave out 1e-15; detailed balance itself is exact. */
-    expect_that(run, errors[0][i] > 1e-3 && errors[1][i] > 1e-3 && errors[2][i] < 1e-12, errors[0][i], errors[2][i], 0,
-                "not exact",
-                "distance of the stationary distribution from the posterior, K = %g (min(1, r); Barker with B < K: %.3g)",
+    expect_that(run, errors[0][i] > 1e-3 && errors[1][i] > 1e-3 && errors[2][i] < 1e-12, errors[0][i],
+                errors[2][i], 0, "not exact",
+                "distance of the stationary distribution from the posterior, K = %g (min(1, r); Barker with "
+                "B < K: %.3g)",
                 limits[i], errors[1][i]);
   }
   expect_that(run, asymmetry > 1e-3, asymmetry, NONE, 0, "not exact",
               "largest asymmetry of the flow, min(1, r) with B < K");
   if (!run->quick) {
-    figure_t figure = {.title = "Stationary distribution against the posterior, three states and three records",
-                       .x_label = "K", .y_label = "total variation distance", .n_curves = 3,
+    figure_t figure = {.title =
+                           "Stationary distribution against the posterior, three states and three records",
+                       .x_label = "K",
+                       .y_label = "total variation distance",
+                       .n_curves = 3,
                        .curves = {{"B &lt; K, min(1, r)", limits, errors[0], n},
                                   {"B &lt; K, Barker", limits, errors[1], n},
                                   {"lambda + C M &lt; K, Barker", limits, errors[2], n}}};
@@ -227,19 +236,25 @@ static void run_amplification(run_t *run) {
   double limit = bisect(sinh_excess, NULL, 1, 5);
   double k = 60, p = mog_c / mog_sum, e = step_epsilon / (6 * k * p), rare = 1e-9, around = 1e-6;
   double inside = limit * (1 - around), outside = limit * (1 + around);
-  expect_that(run, e > limit && amplified(inside, rare, k) <= 6 * k * rare * inside &&
-              amplified(outside, rare, k) > 6 * k * rare * outside, e, limit, limit, "out of range",
-              "the bound 6 K p e needs sinh(e) <= 3 e: the e of the mixture experiment, and the largest allowed");
-  expect_that(run, amplified(e, p, k) > step_epsilon * 1.5, amplified(e, p, k), NONE, step_epsilon, "bound violated",
+  expect_that(
+      run,
+      e > limit && amplified(inside, rare, k) <= 6 * k * rare * inside &&
+          amplified(outside, rare, k) > 6 * k * rare * outside,
+      e, limit, limit, "out of range",
+      "the bound 6 K p e needs sinh(e) <= 3 e: the e of the mixture experiment, and the largest allowed");
+  expect_that(run, amplified(e, p, k) > step_epsilon * 1.5, amplified(e, p, k), NONE, step_epsilon,
+              "bound violated",
               "K log((1-p+p e^e)/(1-p+p e^-e)) at e = %.3f, K = 60; claimed: at most 6 K p e", e);
   double k_first = step_epsilon * mog_sum / (6 * mog_c), k_second = 6 * k_first;
-  expect_that(run, fabs(k / k_first - 1) > 0.1 && fabs(k_second / k_first - 1) > 0.1, k, k_first, NONE, "inconsistent",
+  expect_that(run, fabs(k / k_first - 1) > 0.1 && fabs(k_second / k_first - 1) > 0.1, k, k_first, NONE,
+              "inconsistent",
               "K = 60 in the program of the mixture, epsilon C/(6 c) in the text (elsewhere epsilon C/c = "
-              "%.0f)", k_second);
-  double small = 0.9 * limit; /* where the inequality does hold, to show that the comparison is not always lost */
-  expect_that(run, amplified(small, p, k) <= 6 * k * p * small, 6 * k * p * small, amplified(small, p, k), NONE,
-              "bound holds",
-              "the same at e = %.2f, within the range", small);
+              "%.0f)",
+              k_second);
+  double small =
+      0.9 * limit; /* where the inequality does hold, to show that the comparison is not always lost */
+  expect_that(run, amplified(small, p, k) <= 6 * k * p * small, 6 * k * p * small, amplified(small, p, k),
+              NONE, "bound holds", "the same at e = %.2f, within the range", small);
   double log_t = log1p(mog_sum * mog_step / mog_lambda), noise = sqrt(2 * log(1.25 / step_delta)) / e;
   tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN,
                          .sampling = TACIT_SAMPLING_MULTIPLICITY,
@@ -248,8 +263,8 @@ static void run_amplification(run_t *run) {
                          .count = 1};
   double truth = library_epsilon(&event, 1, TACIT_RELATION_SUBSTITUTE, step_delta, "auto");
   expect_bound(run, amplified(e, p, k), truth, step_epsilon, "met by luck",
-               "epsilon of the noisy branch at delta = %g, exact multiplicities, jump at most 2 log t = %.3g", step_delta,
-               2 * log_t);
+               "epsilon of the noisy branch at delta = %g, exact multiplicities, jump at most 2 log t = %.3g",
+               step_delta, 2 * log_t);
   double rho = 1 / (2 * noise * noise);
   expect_bound(run, step_delta, tacit_gaussian_delta(rho, e), 1e-6, "loose noise",
                "true delta at e of the classical noise for (e, 1e-5) without sampling");
@@ -278,12 +293,15 @@ static double draws_delta(double c, double c_prime, double epsilon) {
 }
 
 static void run_data_dependent(run_t *run) {
-  /* The replaced record has c_i = 0.1 or 5 and the same likelihood at both points; the 100 others have c_i = 1. */
+  /* The replaced record has c_i = 0.1 or 5 and the same likelihood at both points; the 100 others have c_i
+   * = 1. */
   double c = n_others + 0.1, c_prime = n_others + 5, public_sum = n_others + 1;
-  expect_bound(run, draws_delta(c, c_prime, step_epsilon), draws_delta(public_sum, public_sum, step_epsilon), step_delta,
-               "not private", "delta at epsilon = %g of the number of draws (the running time); bound: the paper's delta",
+  expect_bound(run, draws_delta(c, c_prime, step_epsilon), draws_delta(public_sum, public_sum, step_epsilon),
+               step_delta, "not private",
+               "delta at epsilon = %g of the number of draws (the running time); bound: the paper's delta",
                step_epsilon);
-  expect_bound(run, others_change(c, c_prime), others_change(public_sum, public_sum), 1e-12, "sensitivity wrong",
+  expect_bound(run, others_change(c, c_prime), others_change(public_sum, public_sum), 1e-12,
+               "sensitivity wrong",
                "expected change of the other records' log ratio, which Lemma 1 counts as none");
 }
 
@@ -305,38 +323,39 @@ static double uniform_acceptance(double w, double sigma) {
   return integrate(uniform_integrand, &n, 0, kink, 50) + integrate(uniform_integrand, &n, kink, 1, 50);
 }
 
-static double exponential_moment(double w) {
-  return exp(w);
-}
+static double exponential_moment(double w) { return exp(w); }
 
 static void run_uniform_noise(run_t *run) {
   static const double sigmas[] = {0.5, 1, 2, 5};
   for (size_t i = 0; i < 4; i++) {
     double s = sigmas[i];
-    expect_value(run, expm1(s) / s * exp(-s * s / 2), noisy_acceptance(exponential_moment, 0, s, s * s / 2), 1, 1e-9,
-                 "identity fails", "E exp(noise - s^2/2), s = %g: rand() against randn()", s);
+    expect_value(run, expm1(s) / s * exp(-s * s / 2), noisy_acceptance(exponential_moment, 0, s, s * s / 2),
+                 1, 1e-9, "identity fails", "E exp(noise - s^2/2), s = %g: rand() against randn()", s);
   }
   double w = 1, s = 1;
   expect_value(run, uniform_acceptance(w, s) / (exp(w) * uniform_acceptance(-w, s)),
-               balance_ratio(metropolis, w, s), 1, 1e-9,
-               "not reversible", "A(w) / (e^w A(-w)) at w = 1, s = 1");
+               balance_ratio(metropolis, w, s), 1, 1e-9, "not reversible",
+               "A(w) / (e^w A(-w)) at w = 1, s = 1");
   double noise = sqrt(2 * log(1.25 / step_delta)) / step_epsilon;
   /* Uniform on an interval of length `noise`, shifted by 1: outcomes beyond the other's end convict. */
-  expect_bound(run, 1 / noise, tacit_gaussian_delta(1 / (2 * noise * noise), step_epsilon), step_delta, "not private",
-               "delta at epsilon = %g of a release with noise %.1f per unit of sensitivity", step_epsilon, noise);
+  expect_bound(run, 1 / noise, tacit_gaussian_delta(1 / (2 * noise * noise), step_epsilon), step_delta,
+               "not private", "delta at epsilon = %g of a release with noise %.1f per unit of sensitivity",
+               step_epsilon, noise);
 }
 
 static void run_wrong_threshold(run_t *run) {
-  double lambda = mog_lambda, reach = 260, ours = 2 * log1p(reach / lambda), theirs = 2 * log1p(1 / (lambda * reach));
+  double lambda = mog_lambda, reach = 260, ours = 2 * log1p(reach / lambda),
+         theirs = 2 * log1p(1 / (lambda * reach));
   record_t r = {lambda, reach}; /* c_i = C: the largest jump of one draw */
   double largest = 0;
   for (int i = -1000; i <= 1000; i++) {
     largest = fmax(largest, jump(&r, reach * 0.001 * i) - jump(&r, -reach));
   }
-  expect_value(run, theirs, ours, largest, 1e-9, "code wrong",
-               "Delta(l1), lambda = 10, C M = 260: 2 log(1 + 1/(lambda C M)) against 2 log(1 + C M/lambda); expected: "
-               "largest "
-               "change of one jump");
+  expect_value(
+      run, theirs, ours, largest, 1e-9, "code wrong",
+      "Delta(l1), lambda = 10, C M = 260: 2 log(1 + 1/(lambda C M)) against 2 log(1 + C M/lambda); expected: "
+      "largest "
+      "change of one jump");
   expect_that(run, theirs <= 3.75 && ours > 3.75, theirs, ours, 3.75, "no noise added",
               "against the threshold below which no noise is added");
 }
@@ -344,8 +363,10 @@ static void run_wrong_threshold(run_t *run) {
 /* ---- E3.6 ---- */
 
 static void run_rate_constant(run_t *run) {
-  double k_p = 60 * mog_c / mog_sum, log_t = log1p(mog_sum * mog_step / mog_lambda), log_delta = log(1.25 / step_delta);
-  double sigma = sqrt(2 * log_delta) * 6 * k_p / step_epsilon, penalty = sigma * sigma * 4 * log_t * log_t / 2;
+  double k_p = 60 * mog_c / mog_sum, log_t = log1p(mog_sum * mog_step / mog_lambda),
+         log_delta = log(1.25 / step_delta);
+  double sigma = sqrt(2 * log_delta) * 6 * k_p / step_epsilon,
+         penalty = sigma * sigma * 4 * log_t * log_t / 2;
   double unit = k_p * k_p * log_delta * log_t * log_t / (step_epsilon * step_epsilon);
   expect_value(run, 216, penalty / unit, 144, 1e-9, "constant wrong",
                "Theorem 4: sigma_1^2 Delta(l1)^2 / 2 in units of (K p / epsilon)^2 log(1.25/delta) log^2 t");
@@ -366,8 +387,8 @@ static void run_per_iteration(run_t *run) {
     double ours = tacit_gaussian_epsilon((double)counts[i] / (2 * noise * noise), log(step_delta));
     tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = noise, .count = counts[i]};
     double library = library_epsilon(&event, 1, TACIT_RELATION_SUBSTITUTE, step_delta, "auto");
-    expect_that(run, fabs(library - ours) < 1e-9 && (ours > step_epsilon) == (counts[i] > 1), step_epsilon, ours, NONE,
-                counts[i] > 1 ? "no run guarantee" : "valid",
+    expect_that(run, fabs(library - ours) < 1e-9 && (ours > step_epsilon) == (counts[i] > 1), step_epsilon,
+                ours, NONE, counts[i] > 1 ? "no run guarantee" : "valid",
                 "epsilon of a run of %d steps, noise for (0.05, 1e-5) a step, at delta 1e-5", (int)counts[i]);
   }
 }
@@ -377,54 +398,64 @@ static const correction_case_t cases[] = {
      "If no record can move the log ratio by more than epsilon, accepting with probability min(1, r) is "
      "epsilon-private without "
      "noise.",
-     "Only acceptances were compared. Where log r(D) >= 0 a rejection is impossible under D and has probability 1 - "
+     "Only acceptances were compared. Where log r(D) >= 0 a rejection is impossible under D and has "
+     "probability 1 - "
      "e^-Delta under "
      "D', so delta is that large at every epsilon. Barker's r/(1+r) is Delta-private, and Delta^2/8 in zCDP.",
      "10.3", run_reject_bit},
     {"reject-minibatch", "privacy for free, minibatch",
      "In the minibatch branch too a step whose Delta(l1) is small enough needs no noise.",
-     "A record at its bound among records that give r >= 1 makes a rejection possible. With Barker's rule the log odds "
+     "A record at its bound among records that give r >= 1 makes a rejection possible. With Barker's rule "
+     "the log odds "
      "of the "
      "bit stay within c M (2 + C M/lambda), sampling included.",
      "11.1", run_reject_minibatch},
     {"random-branch", "Theorem 3",
-     "The chain is exact when a step uses its minibatch if the number B of draws is below K and else all records.",
-     "B includes draws that thinning discards, whose rates differ between a move and its reverse: conditioning on B < "
+     "The chain is exact when a step uses its minibatch if the number B of draws is below K and else all "
+     "records.",
+     "B includes draws that thinning discards, whose rates differ between a move and its reverse: "
+     "conditioning on B < "
      "K breaks "
      "detailed balance. A rule on the public rate, lambda + C M < K, is exact.",
      "11.1", run_random_branch},
     {"amplification", "Theorem 1 and its use",
      "Sampling amplifies (e, delta') to 6 K p e: K log((1-p+p e^e)/(1-p+p e^-e)) <= 6 K p e.",
-     "This needs sinh(e) <= 3 e, that is e <= 2.83845, and the mixture experiment has e = 3.75 (Theorem 1 itself is "
-     "stated for e < 1). The claimed epsilon is met nevertheless, since the classical noise is far too large there.",
+     "This needs sinh(e) <= 3 e, that is e <= 2.83845, and the mixture experiment has e = 3.75 (Theorem 1 "
+     "itself is "
+     "stated for e < 1). The claimed epsilon is met nevertheless, since the classical noise is far too large "
+     "there.",
      "9.2", run_amplification},
     {"data-dependent-bounds", "Lemma 1",
      "The per-record bounds c_i and their sum C may be computed from the records.",
-     "Replacing one record changes C, hence every other record's rate and jump and the number of draws, which the "
+     "Replacing one record changes C, hence every other record's rate and jump and the number of draws, "
+     "which the "
      "running time shows. "
      "The lemma prints c_i' and C' and then ignores them. Bounds must be public and enforced by clipping.",
      "6", run_data_dependent},
-    {"uniform-noise", "code",
-     "Gaussian noise of the computed scale is added to the log ratio.",
-     "The programs add sd * rand(), uniform on (0, sd). Its support is bounded, so some outputs convict; its mean is "
+    {"uniform-noise", "code", "Gaussian noise of the computed scale is added to the log ratio.",
+     "The programs add sd * rand(), uniform on (0, sd). Its support is bounded, so some outputs convict; its "
+     "mean is "
      "not zero "
      "and the penalty no longer restores detailed balance.",
      "4", run_uniform_noise},
     {"wrong-threshold", "code of the logistic experiment",
      "Noise is added whenever Delta(l1) exceeds the threshold.",
-     "Delta(l1) is coded as 2 log(1 + 1/(lambda C M)), not 2 log(1 + C M/lambda): the threshold is never reached, and "
+     "Delta(l1) is coded as 2 log(1 + 1/(lambda C M)), not 2 log(1 + C M/lambda): the threshold is never "
+     "reached, and "
      "no noise is "
      "ever added in that experiment.",
      "9.2", run_wrong_threshold},
     {"rate-constant", "Theorem 4",
-     "The convergence rate is lowered by 1 - Phi(sigma^2/2) with a penalty of 216 (K p/epsilon)^2 log(1.25/delta) "
+     "The convergence rate is lowered by 1 - Phi(sigma^2/2) with a penalty of 216 (K p/epsilon)^2 "
+     "log(1.25/delta) "
      "log^2 t.",
-     "The constant is 144 = 36 * 2 * 4 / 2, and the least of A(w)/min(1, e^w) is A(0) = 2 Phi(-sigma/2). Valid, but "
+     "The constant is 144 = 36 * 2 * 4 / 2, and the least of A(w)/min(1, e^w) is A(0) = 2 Phi(-sigma/2). "
+     "Valid, but "
      "loose.",
      "4", run_rate_constant},
-    {"per-iteration-budget", "experiments",
-     "The experiments are private with epsilon = 0.05, delta = 1e-5.",
-     "That is the price of one iteration; 20000 to 40000 are run. The epsilon of the whole run is given here.",
+    {"per-iteration-budget", "experiments", "The experiments are private with epsilon = 0.05, delta = 1e-5.",
+     "That is the price of one iteration; 20000 to 40000 are run. The epsilon of the whole run is given "
+     "here.",
      "1", run_per_iteration},
 };
 

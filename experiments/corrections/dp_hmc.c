@@ -13,7 +13,8 @@ static const double delta_paper = 1e-6;
 
 /* ---- sign of the momentum step ---- */
 
-/* Change of energy over one trajectory on N(0, 1); sign is that of the gradient of log pi in the momentum step. */
+/* Change of energy over one trajectory on N(0, 1); sign is that of the gradient of log pi in the momentum
+ * step. */
 static double energy_change(double q, double p, double sign) {
   double step = 0.2, start = (q * q + p * p) / 2;
   for (int i = 0; i < 10; i++) {
@@ -47,7 +48,8 @@ static void run_leapfrog_sign(run_t *run) {
 static uint64_t iterations(double tau_ratio, double tau_grad, uint64_t n_leapfrog, bool reuse) {
   double scale = sqrt(n_paper);
   tacit_event_t first = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = tau_grad * scale, .count = 1};
-  tacit_event_t each[2] = {{.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = tau_ratio * scale, .count = 1}, first};
+  tacit_event_t each[2] = {{.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = tau_ratio * scale, .count = 1},
+                           first};
   each[1].count = reuse ? n_leapfrog : n_leapfrog + 1;
   uint64_t k;
   tacit_error_t err;
@@ -70,21 +72,24 @@ static void run_gradient_reuse(run_t *run) {
     uint64_t printed = iterations(settings[i].tau_ratio, settings[i].tau_grad, settings[i].n_leapfrog, false);
     uint64_t ours = iterations(settings[i].tau_ratio, settings[i].tau_grad, settings[i].n_leapfrog, true);
     expect_value(run, (double)printed, (double)ours, by_hand, 0.5, "wasteful",
-                 "iterations that epsilon = 15 buys, %s: k (L + 1) gradients against k L + 1", settings[i].name);
+                 "iterations that epsilon = 15 buys, %s: k (L + 1) gradients against k L + 1",
+                 settings[i].name);
   }
 }
 
 /* ---- what is published without a charge ---- */
 
 static void run_start_from_data(run_t *run) {
-  /* Gaussian mean, sd 1, record bound B: the posterior mean moves by 2B/n, in units of the posterior sd 1/sqrt(n). */
+  /* Gaussian mean, sd 1, record bound B: the posterior mean moves by 2B/n, in units of the posterior sd
+   * 1/sqrt(n). */
   static const double bounds[] = {4, 100, 1000};
   for (size_t i = 0; i < 3; i++) {
     double shift = 2 * bounds[i] / sqrt(n_paper), variation = 2 * normal_cdf(shift / 2) - 1;
     tacit_sampler_settings_t settings = tacit_sampler_settings_default();
     double ours = settings.init == NULL ? 0 : variation;
     expect_bound(run, variation, ours, delta_paper, "not charged",
-                 "total variation of one starting point between neighbours, records bounded by %g (corrected: a public "
+                 "total variation of one starting point between neighbours, records bounded by %g "
+                 "(corrected: a public "
                  "point)",
                  bounds[i]);
   }
@@ -114,7 +119,8 @@ static double recovered(bool from_seed) {
 }
 
 static void run_fixed_seed(run_t *run) {
-  expect_that(run, recovered(true) == 1 && recovered(false) == 0, recovered(true), recovered(false), 0, "not private",
+  expect_that(run, recovered(true) == 1 && recovered(false) == 0, recovered(true), recovered(false), 0,
+              "not private",
               "share of exact sums recovered by replaying the default seed (corrected: keyed by the system)");
 }
 
@@ -123,15 +129,17 @@ static void run_tau_convention(run_t *run) {
   double as_read = floor(rho / (1 / (2 * 0.1 * 0.1) + 13 / (2 * 0.25 * 0.25)));
   double ours = (double)iterations(0.1, 0.25, 12, false);
   double by_hand = floor(rho * n_paper / (1 / (2 * 0.1 * 0.1) + 13 / (2 * 0.25 * 0.25)));
-  expect_value(run, as_read, ours, by_hand, 0.5, "ambiguous",
-               "iterations that epsilon = 15 buys, Gaussian: tau as the noise multiplier, against tau sqrt(n)");
+  expect_value(
+      run, as_read, ours, by_hand, 0.5, "ambiguous",
+      "iterations that epsilon = 15 buys, Gaussian: tau as the noise multiplier, against tau sqrt(n)");
 }
 
 /* ---- DP-SGLD and DP-SGNHT of the comparison ---- */
 
 static void run_sgld_step(run_t *run) {
   double step = 0.01, theirs = 0, ours = 0;
-  for (int i = 0; i < 20000; i++) { /* variance of theta' = theta - (drift) theta + N(0, step), target N(0, 1) */
+  for (int i = 0; i < 20000;
+       i++) { /* variance of theta' = theta - (drift) theta + N(0, step), target N(0, 1) */
     theirs = (1 - step) * (1 - step) * theirs + step;
     ours = (1 - step / 2) * (1 - step / 2) * ours + step;
   }
@@ -151,7 +159,8 @@ static thermostat_t run_thermostat(const run_t *run, double gradient_noise, bool
   series_init(&friction, n);
   series_init(&square, n);
   for (uint64_t i = 0; i < n; i++) {
-    double kick = h * (-theta + sqrt(gradient_noise) * tacit_rng_normal(rng)) + sqrt(2 * a * h) * tacit_rng_normal(rng);
+    double kick =
+        h * (-theta + sqrt(gradient_noise) * tacit_rng_normal(rng)) + sqrt(2 * a * h) * tacit_rng_normal(rng);
     double next = p - xi * h * p + kick, used = semi_implicit ? next : p;
     theta += h * used;
     xi += h * (used * used - 1);
@@ -168,9 +177,10 @@ static void run_sgnht_order(run_t *run) {
     double noise = 4 * i;
     thermostat_t theirs = run_thermostat(run, noise, false), ours = run_thermostat(run, noise, true);
     /* The scheme's own error is of order h = 0.1; simulation error is 0.01. */
-    expect_value(run, theirs.friction, ours.friction, 1 + 0.1 * noise / 2, 0.1, "wrong order",
-                 "mean friction, gradient noise %g; expected A + h V/2 (variance of theta: %.3f against %.3f)", noise,
-                 theirs.variance, ours.variance);
+    expect_value(
+        run, theirs.friction, ours.friction, 1 + 0.1 * noise / 2, 0.1, "wrong order",
+        "mean friction, gradient noise %g; expected A + h V/2 (variance of theta: %.3f against %.3f)", noise,
+        theirs.variance, ours.variance);
   }
 }
 
@@ -212,8 +222,10 @@ static void run_fixed_size(run_t *run) {
                          .sampling_rate = q,
                          .count = count};
   double library = library_epsilon(&event, 1, TACIT_RELATION_SUBSTITUTE, delta, "auto");
-  expect_that(run, as_poisson < attack && library >= attack * 0.999, as_poisson, library, attack, "would fail",
-              "epsilon, q = 0.01, sigma = 2, 5000 steps: Poisson pair at sigma; expected: at least what an attack shows");
+  expect_that(run, as_poisson < attack && library >= attack * 0.999, as_poisson, library, attack,
+              "would fail",
+              "epsilon, q = 0.01, sigma = 2, 5000 steps: Poisson pair at sigma; expected: at least what an "
+              "attack shows");
   expect_that(run, published > attack && library < published, published, library, attack, "valid, loose",
               "the same with the program's sigma/2, which makes the published guarantee valid");
 }
@@ -240,7 +252,8 @@ static double balance_error(lattice_noise_t kind, double sigma, double g) {
   double worst = 0;
   for (size_t i = 0; i < 5; i++) {
     double w = ratios[i];
-    double error = lattice_acceptance(kind, w, sigma, g) / (exp(w) * lattice_acceptance(kind, -w, sigma, g)) - 1;
+    double error =
+        lattice_acceptance(kind, w, sigma, g) / (exp(w) * lattice_acceptance(kind, -w, sigma, g)) - 1;
     worst = fmax(worst, fabs(error));
   }
   return worst;
@@ -250,13 +263,17 @@ static void run_discrete_noise(run_t *run) {
   static const double settings[][2] = {{1, 1}, {1, 0.5}, {1, 0.1}, {2, 2}};
   for (size_t i = 0; i < 4; i++) {
     double sigma = settings[i][0], g = settings[i][1];
-    double rounded = balance_error(ROUNDED_GAUSSIAN, sigma, g), discrete = balance_error(DISCRETE_GAUSSIAN, sigma, g);
-    expect_that(run, discrete < 1e-12 && rounded > 1e-5, rounded, discrete, 0, "refuted",
-                "largest |A(w)/(e^w A(-w)) - 1|, sigma = %g, grid %g dividing sigma^2: rounded against discrete "
-                "Gaussian", sigma, g);
+    double rounded = balance_error(ROUNDED_GAUSSIAN, sigma, g),
+           discrete = balance_error(DISCRETE_GAUSSIAN, sigma, g);
+    expect_that(
+        run, discrete < 1e-12 && rounded > 1e-5, rounded, discrete, 0, "refuted",
+        "largest |A(w)/(e^w A(-w)) - 1|, sigma = %g, grid %g dividing sigma^2: rounded against discrete "
+        "Gaussian",
+        sigma, g);
   }
-  expect_that(run, balance_error(DISCRETE_GAUSSIAN, 1, 0.7) > 1e-3, NONE, balance_error(DISCRETE_GAUSSIAN, 1, 0.7), NONE,
-              "condition needed", "the discrete Gaussian on a grid of 0.7, which does not divide 1");
+  expect_that(run, balance_error(DISCRETE_GAUSSIAN, 1, 0.7) > 1e-3, NONE,
+              balance_error(DISCRETE_GAUSSIAN, 1, 0.7), NONE, "condition needed",
+              "the discrete Gaussian on a grid of 0.7, which does not divide 1");
 }
 
 /* ---- numerical defects of the programs ---- */
@@ -276,9 +293,10 @@ static void run_erfc(run_t *run) {
   /* References with 60 digits; far out only the logarithm can be represented. */
   double reference = log(5.15449528083004) - 443 * log(10), theirs = log(subtracted_delta(200, 1100));
   double log_delta = tacit_gaussian_log_delta(200, 1100);
-  expect_that(run, isnan(theirs) && fabs(log_delta - reference) < 1e-9, theirs, log_delta, reference, "not a number",
-              "log delta at rho = 200, epsilon = 1100");
-  /* Not as far out the second term underflows alone; reference: the integral over the distribution of the loss. */
+  expect_that(run, isnan(theirs) && fabs(log_delta - reference) < 1e-9, theirs, log_delta, reference,
+              "not a number", "log delta at rho = 200, epsilon = 1100");
+  /* Not as far out the second term underflows alone; reference: the integral over the distribution of the
+   * loss. */
   double exact = integrate(loss_integrand, &(double[2]){100, 500}, 500, 700, 4000);
   double ours = exp(tacit_gaussian_log_delta(100, 500) + 400);
   expect_value(run, subtracted_delta(100, 500) * exp(400) / exact, ours / exact, 1, 1e-9, "wrong",
@@ -325,11 +343,13 @@ static double charge_of_no_move(const tacit_model_t *model, const double *record
 }
 
 static void run_zero_gradient(run_t *run) {
-  double zero[2] = {0, 0}, sd[2] = {1, 1}, gradient[2], norm = sqrt(zero[0] * zero[0] + zero[1] * zero[1]), bound = 1;
+  double zero[2] = {0, 0}, sd[2] = {1, 1}, gradient[2], norm = sqrt(zero[0] * zero[0] + zero[1] * zero[1]),
+         bound = 1;
   tacit_model_t model;
   tacit_error_t err;
   must(tacit_model_init_gaussian_mean(&model, 2, sd, 10, &err), &err);
-  double theirs = zero[0] / norm * fmin(norm, bound), ours = one_gradient(&model, zero, zero, bound, gradient);
+  double theirs = zero[0] / norm * fmin(norm, bound),
+         ours = one_gradient(&model, zero, zero, bound, gradient);
   double ratio, spent = charge_of_no_move(&model, zero, &ratio);
   tacit_model_clear(&model);
   expect_that(run, isnan(theirs) && ours == 0, theirs, ours, 0, "not a number",
@@ -361,68 +381,88 @@ static void run_banana_sign(run_t *run) {
   tacit_model_clear(&model);
   /* Gradients are computed in float32 from values of order 5. */
   expect_value(run, theirs, gradient[1] * variances[1], 0, 1e-4, "harmless (b = 0)",
-               "residual at the mode that the likelihood's sign of b implies, b = 3, in the model that the prior states");
+               "residual at the mode that the likelihood's sign of b implies, b = 3, in the model that the "
+               "prior states");
 }
 
 static const correction_case_t cases[] = {
     {"leapfrog-sign", "definition of the leapfrog map",
      "The momentum step is p - s (g + xi), with g the gradient of log pi.",
-     "The sign is that of the gradient of U = -log pi. With g as defined the trajectory climbs the energy and is "
+     "The sign is that of the gradient of U = -log pi. With g as defined the trajectory climbs the energy "
+     "and is "
      "rejected; the "
-     "chain would stay exact, any kick being reversible, but hardly move. p + s (g + xi).", "7", run_leapfrog_sign},
+     "chain would stay exact, any kick being reversible, but hardly move. p + s (g + xi).",
+     "7", run_leapfrog_sign},
     {"gradient-reuse", "Algorithm 1",
-     "The gradient at the start of each trajectory is released anew: k (L + 1) releases; whether the chain stays "
+     "The gradient at the start of each trajectory is released anew: k (L + 1) releases; whether the chain "
+     "stays "
      "Markov if "
      "the last one is reused is left open.",
-     "It does, on the state (theta, u), with the same marginal: k L + 1 releases. After a rejection the old gradient "
+     "It does, on the state (theta, u), with the same marginal: k L + 1 releases. After a rejection the old "
+     "gradient "
      "must "
-     "stay: keeping the proposal's is biased.", "5", run_gradient_reuse},
+     "stay: keeping the proposal's is biased.",
+     "5", run_gradient_reuse},
     {"start-from-data", "experiments",
      "Chains start near the posterior, a posterior standard deviation off, without a charge.",
      "A start computed from the data is a release. A public point (the default here) costs "
-     "nothing.", "6", run_start_from_data},
+     "nothing.",
+     "6", run_start_from_data},
     {"fixed-seed", "code",
      "The noise comes from a generator whose default seed is a constant of the program.",
-     "Whoever reads the program subtracts the noise. Noise here is keyed by the operating system; a seeded source says "
+     "Whoever reads the program subtracts the noise. Noise here is keyed by the operating system; a seeded "
+     "source says "
      "that it is "
-     "not private.", "2", run_fixed_seed},
+     "not private.",
+     "2", run_fixed_seed},
     {"tau-convention", "code against paper",
      "The noise in a log ratio is tau times its sensitivity, tau = 0.1.",
-     "The programs multiply by tau sqrt(n): the published tau as a noise multiplier would buy no iteration at all.", "1",
-     run_tau_convention},
+     "The programs multiply by tau sqrt(n): the published tau as a noise multiplier would buy no iteration "
+     "at all.",
+     "1", run_tau_convention},
     {"sgld-step", "DP-SGLD of the comparison, code",
      "theta + eta g + N(0, eta) samples the posterior as eta goes to 0.",
-     "It samples the squared posterior, pi^2: the drift must be eta/2. The comparison figures inherit this.", "11.2",
-     run_sgld_step},
+     "It samples the squared posterior, pi^2: the drift must be eta/2. The comparison figures inherit this.",
+     "11.2", run_sgld_step},
     {"sgnht-order", "DP-SGNHT of the comparison, code",
      "theta and the thermostat are updated with the momentum of the previous step.",
-     "That is explicit Euler, whose energy error the thermostat has to absorb: the friction settles far from A + h "
+     "That is explicit Euler, whose energy error the thermostat has to absorb: the friction settles far from "
+     "A + h "
      "V/2. The "
-     "new momentum must be used.", "11.2", run_sgnht_order},
+     "new momentum must be used.",
+     "11.2", run_sgnht_order},
     {"fixed-size-batches", "accounting of DP-SGLD and DP-SGNHT, code",
      "Batches drawn without replacement are accounted with the pair of Poisson sampling under substitution.",
-     "That pair does not cover fixed-size batches: the slot left by x may be filled by x'. The published guarantee is "
+     "That pair does not cover fixed-size batches: the slot left by x may be filled by x'. The published "
+     "guarantee is "
      "saved by a "
-     "second factor of 2 in sigma.", "9.2", run_fixed_size},
+     "second factor of 2 in sigma.",
+     "9.2", run_fixed_size},
     {"discrete-noise", "section 5",
      "The penalty method requires Gaussian noise, so that the discrete Gaussian cannot be used.",
-     "On a grid that divides sigma^2 the discrete Gaussian keeps detailed balance exactly (xi goes to sigma^2 - xi). "
+     "On a grid that divides sigma^2 the discrete Gaussian keeps detailed balance exactly (xi goes to "
+     "sigma^2 - xi). "
      "Rounded noise "
-     "errs by g^2/24, 2e-21 on the library's grid.", "4", run_discrete_noise},
-    {"erfc-cancellation", "code of the accounting",
-     "delta = (erfc(a) - e^epsilon erfc(b)) / 2, as written.",
-     "The second erfc underflows beyond 27 and e^epsilon overflows beyond 709: zero times infinity. Scaled functions "
-     "do neither.", "1", run_erfc},
+     "errs by g^2/24, 2e-21 on the library's grid.",
+     "4", run_discrete_noise},
+    {"erfc-cancellation", "code of the accounting", "delta = (erfc(a) - e^epsilon erfc(b)) / 2, as written.",
+     "The second erfc underflows beyond 27 and e^epsilon overflows beyond 709: zero times infinity. Scaled "
+     "functions "
+     "do neither.",
+     "1", run_erfc},
     {"zero-gradient", "code of the clipping, Theorem 3.5",
      "Gradients are clipped as x/||x|| min(||x||, b); Theorem 3.5 divides a ratio by its sensitivity.",
-     "A zero gradient gives 0/0, and so does a proposal that does not move. The factor is 1 within the bound, and "
-     "a point's ratio with itself is 0, known without looking: it is neither noised nor charged.", "2", run_zero_gradient},
+     "A zero gradient gives 0/0, and so does a proposal that does not move. The factor is 1 within the "
+     "bound, and "
+     "a point's ratio with itself is 0, known without looking: it is neither noised nor charged.",
+     "2", run_zero_gradient},
     {"prior-variance", "code of the Gaussian model", "The reference posterior has prior precision 1/sigma_0.",
      "It is 1/sigma_0^2. Negligible at the paper's n.", "11.2", run_prior_variance},
     {"banana-sign", "code of the banana", "The likelihood has x_2 - (theta_2 + a (theta_1 - m)^2) + b.",
-     "The prior and the model in the text have theta_2 + a (theta_1 - m)^2 + b: the sign of b differs. Only b = 0 is "
-     "used.", "11.2",
-     run_banana_sign},
+     "The prior and the model in the text have theta_2 + a (theta_1 - m)^2 + b: the sign of b differs. Only "
+     "b = 0 is "
+     "used.",
+     "11.2", run_banana_sign},
 };
 
 const source_t source_dp_hmc = {"Raisa2021", cases, sizeof cases / sizeof cases[0]};

@@ -1,11 +1,10 @@
-/* Moments of chains that reuse their last gradient: a target that is not Gaussian, gradients clipped and noisy. */
+/* Moments of chains that reuse their last gradient: a target that is not Gaussian, gradients clipped and
+ * noisy. */
 #include <math.h>
 
 #include "corrections.h"
 
-static double log_target(double q) {
-  return -q * q * q * q / 4 - q * q / 4 + 0.3 * q;
-}
+static double log_target(double q) { return -q * q * q * q / 4 - q * q / 4 + 0.3 * q; }
 
 static double clipped_gradient(double q, tacit_rng_t *rng) {
   double g = -q * q * q - q / 2 + 0.3;
@@ -13,7 +12,8 @@ static double clipped_gradient(double q, tacit_rng_t *rng) {
 }
 
 typedef struct variant {
-  bool reuse, penalty, keep_new; /* keep_new: the planted error of keeping the last gradient after a rejection */
+  bool reuse, penalty,
+      keep_new; /* keep_new: the planted error of keeping the last gradient after a rejection */
 } variant_t;
 
 static void sample_target(const variant_t *variant, tacit_rng_t *rng, uint64_t n, series_t moments[2]) {
@@ -54,12 +54,14 @@ static void expect_moments(run_t *run, const variant_t *variant, uint64_t stream
   sample_target(variant, rng, run->quick ? 8000000 : 80000000, moments);
   tacit_rng_free(rng);
   for (int k = 0; k < 2; k++) {
-    double tolerance = z_limit * series_error(&moments[k]), exact = exact_moment(k + 1), mean = series_mean(&moments[k]);
+    double tolerance = z_limit * series_error(&moments[k]), exact = exact_moment(k + 1),
+           mean = series_mean(&moments[k]);
     if (!variant->keep_new) {
-      expect_value(run, NONE, mean, exact, tolerance, "exact", "E theta^%d, %s (within %.2g)", k + 1, what, tolerance);
+      expect_value(run, NONE, mean, exact, tolerance, "exact", "E theta^%d, %s (within %.2g)", k + 1, what,
+                   tolerance);
     } else if (k == 1) { /* the check has power: the planted error is seen */
-      expect_that(run, fabs(mean - exact) > tolerance, mean, NONE, exact, "biased", "E theta^2, %s (within %.2g)", what,
-                  tolerance);
+      expect_that(run, fabs(mean - exact) > tolerance, mean, NONE, exact, "biased",
+                  "E theta^2, %s (within %.2g)", what, tolerance);
     }
   }
 }

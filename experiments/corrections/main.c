@@ -1,6 +1,7 @@
 /*
- * tacit-corrections [--quick] [--only NAME] [--list] --out DIR: recompute every error of the papers that tacit builds on.
- * Exit status 0 if every row was confirmed, 1 if one was not or nothing could be written, 2 for a wrong command line.
+ * tacit-corrections [--quick] [--only NAME] [--list] --out DIR: recompute every error of the papers that
+ * tacit builds on. Exit status 0 if every row was confirmed, 1 if one was not or nothing could be written, 2
+ * for a wrong command line.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,17 +38,11 @@ FILE *open_output(const run_t *run, const char *name, const char *suffix) {
 
 /* ---- functions ---- */
 
-double normal_cdf(double x) {
-  return 0.5 * erfc(-x / sqrt(2));
-}
+double normal_cdf(double x) { return 0.5 * erfc(-x / sqrt(2)); }
 
-double logistic(double w) {
-  return w < 0 ? exp(w) / (1 + exp(w)) : 1 / (1 + exp(-w));
-}
+double logistic(double w) { return w < 0 ? exp(w) / (1 + exp(w)) : 1 / (1 + exp(-w)); }
 
-double metropolis(double w) {
-  return w < 0 ? exp(w) : 1;
-}
+double metropolis(double w) { return w < 0 ? exp(w) : 1; }
 
 double poisson_pmf(uint64_t k, double mean) {
   return mean > 0 ? exp((double)k * log(mean) - mean - lgamma((double)k + 1)) : (k == 0);
@@ -56,14 +50,17 @@ double poisson_pmf(uint64_t k, double mean) {
 
 double bit_delta(double p, double q, double epsilon) {
   double e = exp(epsilon);
-  return fmax(fmax(fmax(p - e * q, q - e * p), fmax(q - p + (1 - e) * (1 - q), p - q + (1 - e) * (1 - p))), 0);
+  return fmax(fmax(fmax(p - e * q, q - e * p), fmax(q - p + (1 - e) * (1 - q), p - q + (1 - e) * (1 - p))),
+              0);
 }
 
 /* ---- quadrature and roots ---- */
 
 double integrate(function_t f, const void *ctx, double lower, double upper, size_t n_panels) {
-  static const double node[4] = {0.18343464249564980, 0.52553240991632899, 0.79666647741362674, 0.96028985649753623};
-  static const double weight[4] = {0.36268378337836198, 0.31370664587788729, 0.22238103445337447, 0.10122853629037626};
+  static const double node[4] = {0.18343464249564980, 0.52553240991632899, 0.79666647741362674,
+                                 0.96028985649753623};
+  static const double weight[4] = {0.36268378337836198, 0.31370664587788729, 0.22238103445337447,
+                                   0.10122853629037626};
   double sum = 0, half = (upper - lower) / (double)n_panels / 2;
   for (size_t i = 0; i < n_panels; i++) {
     double centre = lower + (2 * (double)i + 1) * half;
@@ -163,13 +160,17 @@ double total_variation(size_t n, const double *p, const double *q) {
 
 void stationary_covariance(const double a[4], const double noise[3], double v[3]) {
   double trace = a[0] + a[3], determinant = a[0] * a[3] - a[1] * a[2];
-  if (!(fabs(determinant) < 1 && fabs(trace) < 1 + determinant)) { /* Jury's criterion: both eigenvalues below 1 */
+  if (!(fabs(determinant) < 1 &&
+        fabs(trace) < 1 + determinant)) { /* Jury's criterion: both eigenvalues below 1 */
     v[0] = v[1] = v[2] = INFINITY;
     return;
   }
-  double system[9] = {1 - a[0] * a[0],  -2 * a[0] * a[1],                  -a[1] * a[1], /* v11 */
-                      -a[0] * a[2],     1 - a[0] * a[3] - a[1] * a[2],     -a[1] * a[3], /* v12 */
-                      -a[2] * a[2],     -2 * a[2] * a[3],                  1 - a[3] * a[3]};
+  double system[9] = {1 - a[0] * a[0], -2 * a[0] * a[1],
+                      -a[1] * a[1], /* v11 */
+                      -a[0] * a[2],    1 - a[0] * a[3] - a[1] * a[2],
+                      -a[1] * a[3], /* v12 */
+                      -a[2] * a[2],    -2 * a[2] * a[3],
+                      1 - a[3] * a[3]};
   memcpy(v, noise, 3 * sizeof *v);
   solve(3, system, v);
 }
@@ -258,7 +259,8 @@ double pair_delta(const density_pair_t *pair, double epsilon) {
   return sum;
 }
 
-/* The mass of each loss goes to the two points beside it and keeps its mean: the error is quadratic in the spacing. */
+/* The mass of each loss goes to the two points beside it and keeps its mean: the error is quadratic in the
+ * spacing. */
 static void losses(const density_pair_t *pair, double complex *mass) {
   double spacing = 2 * widest_loss / n_points, step = (pair->upper - pair->lower) / n_nodes;
   memset(mass, 0, n_points * sizeof *mass);
@@ -325,11 +327,14 @@ double library_epsilon(const tacit_event_t *events, size_t n_events, tacit_relat
   tacit_account_options_t options = {.relation = relation};
   tacit_guarantee_t guarantee;
   tacit_error_t err;
-  must(tacit_account_epsilon(tacit_accountant_find(accountant), events, n_events, &options, delta, &guarantee, &err), &err);
+  must(tacit_account_epsilon(tacit_accountant_find(accountant), events, n_events, &options, delta, &guarantee,
+                             &err),
+       &err);
   return guarantee.epsilon;
 }
 
-double library_delta(const tacit_event_t *events, size_t n_events, tacit_relation_t relation, double epsilon) {
+double library_delta(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
+                     double epsilon) {
   tacit_account_options_t options = {.relation = relation};
   tacit_guarantee_t guarantee;
   tacit_error_t err;

@@ -7,8 +7,8 @@
 
 #include "corrections.h"
 
-static void add_row(run_t *run, const double numbers[3], bool confirmed, const char *verdict, const char *format,
-                    va_list arguments) {
+static void add_row(run_t *run, const double numbers[3], bool confirmed, const char *verdict,
+                    const char *format, va_list arguments) {
   row_t *rows = realloc(run->rows, (run->n_rows + 1) * sizeof *rows);
   if (rows == NULL) {
     fprintf(stderr, "tacit-corrections: out of memory\n");
@@ -29,21 +29,23 @@ static void add_row(run_t *run, const double numbers[3], bool confirmed, const c
   }
   snprintf(row->verdict, sizeof row->verdict, "%s", confirmed ? verdict : "NOT CONFIRMED");
   if (!confirmed) {
-    fprintf(stderr, "not confirmed: %s: paper %.9g, corrected %.9g, expected %.9g\n", row->quantity, numbers[0], numbers[1],
-            numbers[2]);
+    fprintf(stderr, "not confirmed: %s: paper %.9g, corrected %.9g, expected %.9g\n", row->quantity,
+            numbers[0], numbers[1], numbers[2]);
   }
 }
 
-void expect_value(run_t *run, double paper, double ours, double expected, double tolerance, const char *verdict,
-                  const char *format, ...) {
+void expect_value(run_t *run, double paper, double ours, double expected, double tolerance,
+                  const char *verdict, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   bool apart = paper == NONE || !(fabs(paper - expected) <= tolerance);
-  add_row(run, (double[]){paper, ours, expected}, apart && fabs(ours - expected) <= tolerance, verdict, format, arguments);
+  add_row(run, (double[]){paper, ours, expected}, apart && fabs(ours - expected) <= tolerance, verdict,
+          format, arguments);
   va_end(arguments);
 }
 
-void expect_bound(run_t *run, double paper, double ours, double bound, const char *verdict, const char *format, ...) {
+void expect_bound(run_t *run, double paper, double ours, double bound, const char *verdict,
+                  const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   add_row(run, (double[]){paper, ours, bound}, ours <= bound && paper > bound, verdict, format, arguments);
@@ -95,8 +97,8 @@ void write_csv(const run_t *run) {
     write_quoted(file, row->of->claim);
     putc(',', file);
     write_quoted(file, row->quantity);
-    fprintf(file, ",%s,%s,%s,%s\n", number(row->paper, text[0]), number(row->ours, text[1]), number(row->expected, text[2]),
-            row->verdict);
+    fprintf(file, ",%s,%s,%s,%s\n", number(row->paper, text[0]), number(row->ours, text[1]),
+            number(row->expected, text[2]), row->verdict);
   }
   close_output(file, "corrections.csv");
 }
@@ -113,9 +115,11 @@ static void write_case(const run_t *run, FILE *file, size_t from) {
   char text[3][32];
   const correction_case_t *c = run->rows[from].of;
   bool has_figure = false;
-  fprintf(file, "\n### `%s`: %s\n\n**Says.** %s\n\n**But.** %s ([theory](../../theory.md), section %s.)\n\n", c->name,
-          c->place, c->claim, c->fault, c->theory);
-  fputs("| quantity | as published | corrected | bound or expected | verdict |\n| --- | --- | --- | --- | --- |\n", file);
+  fprintf(file, "\n### `%s`: %s\n\n**Says.** %s\n\n**But.** %s ([theory](../../theory.md), section %s.)\n\n",
+          c->name, c->place, c->claim, c->fault, c->theory);
+  fputs("| quantity | as published | corrected | bound or expected | verdict |\n| --- | --- | --- | --- | "
+        "--- |\n",
+        file);
   for (size_t i = from; i < run->n_rows && run->rows[i].of == c; i++) {
     const row_t *row = &run->rows[i];
     has_figure = has_figure || row->has_figure;
@@ -131,8 +135,11 @@ static void write_case(const run_t *run, FILE *file, size_t from) {
 
 void write_markdown(const run_t *run) {
   FILE *file = open_output(run, "corrections", ".md");
-  fprintf(file, "# Errors of the literature, shown\n\nWritten by `tacit-corrections%s`. Each row was asserted: a verdict is "
-                "printed only if the numbers bear it out. Keys in\nbrackets are in [references](../../references.md).\n",
+  fprintf(file,
+          "# Errors of the literature, shown\n\nWritten by `tacit-corrections%s`. Each row was asserted: a "
+          "verdict is "
+          "printed only if the numbers bear it out. Keys in\nbrackets are in "
+          "[references](../../references.md).\n",
           run->quick ? " --quick" : "");
   for (size_t i = 0; i < run->n_rows; i++) {
     const row_t *row = &run->rows[i], *last = i > 0 ? row - 1 : NULL;

@@ -1,7 +1,7 @@
 /*
- * [ChangAwanRao], Hamiltonian Monte Carlo on (theta, x) given a released mean of clamped records: theta ~ N(0, s0^2),
- * x_i ~ N(theta, sx^2), released s = (1/n) sum clamp(x_i, -C, C) + N(0, sd^2). The mass matrix A is minus the Hessian
- * with no record clamped: an arrowhead plus a matrix of rank one.
+ * [ChangAwanRao], Hamiltonian Monte Carlo on (theta, x) given a released mean of clamped records: theta ~
+ * N(0, s0^2), x_i ~ N(theta, sx^2), released s = (1/n) sum clamp(x_i, -C, C) + N(0, sd^2). The mass matrix A
+ * is minus the Hessian with no record clamped: an arrowhead plus a matrix of rank one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +17,7 @@ typedef struct target {
 } target_t;
 
 /* Points, gradients and momenta hold theta first and then the n records. */
-static double clamp(double x, double limit) {
-  return fmax(fmin(x, limit), -limit);
-}
+static double clamp(double x, double limit) { return fmax(fmin(x, limit), -limit); }
 
 static double log_density(const target_t *t, const double *z) {
   double theta = z[0], sum = 0, squares = 0;
@@ -28,7 +26,8 @@ static double log_density(const target_t *t, const double *z) {
     squares += (z[i] - theta) * (z[i] - theta);
   }
   double off = t->released - sum / (double)t->n;
-  return -theta * theta / (2 * t->s0 * t->s0) - squares / (2 * t->sx * t->sx) - off * off / (2 * t->sd * t->sd);
+  return -theta * theta / (2 * t->s0 * t->s0) - squares / (2 * t->sx * t->sx) -
+         off * off / (2 * t->sd * t->sd);
 }
 
 static void gradient(const target_t *t, const double *z, double *g) {
@@ -58,7 +57,8 @@ static void dense_mass(const target_t *t, double *a) {
   }
 }
 
-/* y = A^-1 p by the arrowhead's inverse and the formula of Sherman and Morrison; returns the products it took. */
+/* y = A^-1 p by the arrowhead's inverse and the formula of Sherman and Morrison; returns the products it
+ * took. */
 static uint64_t inverse_mass(const target_t *t, const double *p, double *y) {
   double u = 1 / (double)t->n, s0 = t->s0 * t->s0, sx = t->sx * t->sx, sum = 0, dot = 0;
   uint64_t n_products = 0;
@@ -135,8 +135,10 @@ static void run_cost(run_t *run) {
     error = fmax(error, fabs(fast[i] - p[i]));
     scale = fmax(scale, fabs(p[i]));
   }
-  expect_that(run, error < 1e-10 * scale && n_products < 4 * m, (double)(m * m), (double)n_products, NONE, "O(n^2)",
-              "products for one A^-1 p, n = 200: dense inverse against arrowhead and rank one (relative difference %.1g)",
+  expect_that(run, error < 1e-10 * scale && n_products < 4 * m, (double)(m * m), (double)n_products, NONE,
+              "O(n^2)",
+              "products for one A^-1 p, n = 200: dense inverse against arrowhead and rank one (relative "
+              "difference %.1g)",
               error / scale);
   double *g = allocate(m, sizeof *g), worst = 0, h = 1e-5;
   for (size_t i = 0; i < m; i++) {
@@ -182,17 +184,20 @@ static void run_continuity(run_t *run) {
     kink[k] = fabs(g[1][1] - g[0][1]);
   }
   double mean = (0.1 * (double)(t.n - 1) + t.limit) / (double)t.n;
-  double force = fabs(t.released - mean) / ((double)t.n * t.sd * t.sd); /* what the record loses beyond the clamp */
+  double force =
+      fabs(t.released - mean) / ((double)t.n * t.sd * t.sd); /* what the record loses beyond the clamp */
   expect_that(run, jump[1] < 2e-3 * jump[0], NONE, jump[1], 0, "continuous",
               "change of the log density across |x_i| = C, 1e-6 to either side (1e-3: %.3g)", jump[0]);
-  expect_value(run, 0, kink[1], force, 1e-5, "gradient jumps", "jump of the gradient there (1e-3: %.3g)", kink[0]);
+  expect_value(run, 0, kink[1], force, 1e-5, "gradient jumps", "jump of the gradient there (1e-3: %.3g)",
+               kink[0]);
 }
 
 typedef struct outcome {
   double acceptance, lag1;
 } outcome_t;
 
-static bool trajectory(const target_t *t, tacit_rng_t *rng, double step, int n_steps, double *z, double *work) {
+static bool trajectory(const target_t *t, tacit_rng_t *rng, double step, int n_steps, double *z,
+                       double *work) {
   size_t m = t->n + 1;
   double *p = work, *end = work + m, *g = work + 2 * m, *v = work + 3 * m, start = -log_density(t, z), stop;
   draw_momentum(t, rng, p);
@@ -255,9 +260,7 @@ static outcome_t run_hmc(const run_t *run, const target_t *t, double step, int n
 }
 
 static void run_clamp_kink(run_t *run) {
-  static const struct {
-    double epsilon, ratio;
-  } settings[] = {{1, 1}, {10, 1}, {10, 10}};
+  static const struct { double epsilon, ratio; } settings[] = {{1, 1}, {10, 1}, {10, 10}};
   int n = run->quick ? 800 : 8000;
   double fine[3], coarse[3];
   for (size_t i = 0; i < 3; i++) {
@@ -282,17 +285,18 @@ static void run_trajectory_length(run_t *run) {
     const target_t *target = i == 0 ? &open : &t;
     outcome_t theirs = run_hmc(run, target, 0.03, 20, n), ours = run_hmc(run, target, 0.1, 15, n);
     /*
-     * In units of A a Gaussian target is an oscillator of period 2 pi and the correlation cos(eta L), to the standard
-     * error of at most 1/sqrt(n) and one trajectory in fifty that is rejected. Clamped records are no Gaussians: there
-     * the limits are six errors from what is seen.
+     * In units of A a Gaussian target is an oscillator of period 2 pi and the correlation cos(eta L), to the
+     * standard error of at most 1/sqrt(n) and one trajectory in fifty that is rejected. Clamped records are
+     * no Gaussians: there the limits are six errors from what is seen.
      */
     double tolerance = z_limit / sqrt(n) + 0.02;
     bool holds = i == 0 ? fabs(theirs.lag1 - cos(0.6)) < tolerance && fabs(ours.lag1 - cos(1.5)) < tolerance
                         : theirs.lag1 > 0.7 && ours.lag1 < 0.5;
-    expect_that(run, holds, theirs.lag1, ours.lag1, cos(1.5), "too short",
-                "lag-1 correlation of theta, %s: eta L = 0.6 as published (cos: %.3f) against 1.5 (acceptance %.2f, "
-                "%.2f)",
-                i == 0 ? "no clamping" : "C = 1.5 sx", cos(0.6), theirs.acceptance, ours.acceptance);
+    expect_that(
+        run, holds, theirs.lag1, ours.lag1, cos(1.5), "too short",
+        "lag-1 correlation of theta, %s: eta L = 0.6 as published (cos: %.3f) against 1.5 (acceptance %.2f, "
+        "%.2f)",
+        i == 0 ? "no clamping" : "C = 1.5 sx", cos(0.6), theirs.acceptance, ours.acceptance);
   }
 }
 
@@ -307,7 +311,8 @@ static void run_classical_noise(run_t *run) {
     double ours = tacit_gaussian_delta(1 / (2 * tight * tight), epsilon);
     bool holds = (theirs > delta_release) == (i == 2) && fabs(ours / delta_release - 1) < 1e-6;
     expect_that(run, holds, theirs, ours, delta_release, i == 2 ? "violated" : "wasteful",
-                "true delta at epsilon = %g of noise for delta = 1e-5 (sd %.3f against %.3f)", epsilon, classical, tight);
+                "true delta at epsilon = %g of noise for delta = 1e-5 (sd %.3f against %.3f)", epsilon,
+                classical, tight);
   }
 }
 
@@ -319,32 +324,40 @@ static void run_gibbs_acceptance(run_t *run) {
     worst_laplace = fmin(worst_laplace, exp(-epsilon * (fabs(s - 1) - fabs(s))));
     worst_gauss = fmin(worst_gauss, exp(-((s - 1) * (s - 1) - s * s) / (2 * sd * sd)));
   }
-  expect_that(run, fabs(worst_laplace - exp(-epsilon)) < 1e-12 && worst_gauss < 0.5 * exp(-epsilon), worst_gauss,
-              worst_laplace, exp(-epsilon), "pure privacy only",
-              "least acceptance of a record's move, epsilon = 1, releases up to 40 off: Gaussian against Laplace noise");
+  expect_that(run, fabs(worst_laplace - exp(-epsilon)) < 1e-12 && worst_gauss < 0.5 * exp(-epsilon),
+              worst_gauss, worst_laplace, exp(-epsilon), "pure privacy only",
+              "least acceptance of a record's move, epsilon = 1, releases up to 40 off: Gaussian against "
+              "Laplace noise");
 }
 
 static const correction_case_t cases[] = {
     {"leapfrog-cost", "cost", "A leapfrog step costs O(n).",
-     "With the dense inverse of an (n+1) x (n+1) mass matrix, as described, it is O(n^2), and O(n^3) to set up. The "
+     "With the dense inverse of an (n+1) x (n+1) mass matrix, as described, it is O(n^2), and O(n^3) to set "
+     "up. The "
      "matrix is an arrowhead plus "
-     "rank one: its inverse applies in 3 n products.", "11.2", run_cost},
+     "rank one: its inverse applies in 3 n products.",
+     "11.2", run_cost},
     {"continuity", "text", "Clamping makes the likelihood discontinuous.",
-     "It is continuous; its gradient jumps. The chain is exact whatever is done at the kink.", "11.2", run_continuity},
+     "It is continuous; its gradient jumps. The chain is exact whatever is done at the kink.", "11.2",
+     run_continuity},
     {"clamp-kink", "experiments", "The sampler is run on clamped records at epsilon up to 10.",
-     "Each crossing adds an energy error of first order: acceptance collapses where epsilon is large and many records "
+     "Each crossing adds an energy error of first order: acceptance collapses where epsilon is large and "
+     "many records "
      "lie near C.",
      "11.2", run_clamp_kink},
     {"trajectory-length", "experiments", "Twenty steps of 0.03 are used.",
      "In units of the mass matrix a quarter period is 1.57; trajectories of length 0.6 keep most of the "
-     "correlation.", "11.2",
-     run_trajectory_length},
-    {"classical-noise", "experiments", "Noise (2C/(n epsilon)) sqrt(2 log(1.25/delta)) at epsilon = 1, 3, 10.",
-     "The formula is proved for epsilon < 1. Below it wastes, at 10 it breaks the promise. (delta is not stated; 1e-5 "
-     "here.)", "1",
-     run_classical_noise},
+     "correlation.",
+     "11.2", run_trajectory_length},
+    {"classical-noise", "experiments",
+     "Noise (2C/(n epsilon)) sqrt(2 log(1.25/delta)) at epsilon = 1, 3, 10.",
+     "The formula is proved for epsilon < 1. Below it wastes, at 10 it breaks the promise. (delta is not "
+     "stated; 1e-5 "
+     "here.)",
+     "1", run_classical_noise},
     {"gibbs-acceptance", "Gibbs sampler", "A record's move is accepted with probability at least e^-epsilon.",
-     "That needs pure differential privacy. With Gaussian noise there is no such bound.", "11.2", run_gibbs_acceptance},
+     "That needs pure differential privacy. With Gaussian noise there is no such bound.", "11.2",
+     run_gibbs_acceptance},
 };
 
 const source_t source_privatized = {"ChangAwanRao", cases, sizeof cases / sizeof cases[0]};

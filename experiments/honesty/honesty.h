@@ -1,4 +1,5 @@
-/* The grid of honesty: simulated data of many kinds, fitted privately, and how often intervals hold the truth. */
+/* The grid of honesty: simulated data of many kinds, fitted privately, and how often intervals hold the
+ * truth. */
 #ifndef HONESTY_H
 #define HONESTY_H
 
@@ -18,7 +19,8 @@ typedef enum shape { NORMAL = 0, HEAVY, EXPONENTIAL, LOGNORMAL, INDICATOR, LEVEL
 
 typedef struct column {
   shape_t shape;
-  double mean, sd;     /* normal, heavy (t3, times sd); exponential: its mean is sd; indicator: share is mean; level: exclusive, share is mean */
+  double mean, sd;     /* normal, heavy (t3, times sd); exponential: its mean is sd; indicator: share is mean;
+                          level: exclusive, share is mean */
   double lower, upper; /* public bounds */
   double slope;        /* for one unit of it */
 } column_t;
@@ -29,7 +31,8 @@ typedef enum wrong { RIGHT = 0, LOGNORMAL_FACTOR, GAMMA_FACTOR, SKEWED_ERRORS, E
 /* A family that is a program (tacit model write), and its parameters beside the coefficients. */
 typedef struct family {
   const char *name; /* NULL: none */
-  double lower, shape, zero; /* of the response's bounds; the parameter of shape, precision or scale; the share of zeros */
+  double lower, shape,
+      zero; /* of the response's bounds; the parameter of shape, precision or scale; the share of zeros */
   size_t n_levels;
   double levels[MAX_LEVELS]; /* cut points, or intercepts of all classes but the first */
   bool is_censored;          /* at the upper bound, up to which all are followed */
@@ -42,8 +45,10 @@ typedef struct kind {
   tacit_family_t family;
   double upper; /* of a count; of a gaussian half the range of its bounds */
   size_t n;
-  double intercept, correlation, overdispersion; /* correlation of normal columns; variance of a gamma factor on a count's rate */
-  double sd, curve; /* gaussian: sd of errors, and coefficient of (x_1 - mean)^2 - sd^2, which the formula leaves out */
+  double intercept, correlation,
+      overdispersion; /* correlation of normal columns; variance of a gamma factor on a count's rate */
+  double sd, curve;   /* gaussian: sd of errors, and coefficient of (x_1 - mean)^2 - sd^2, which the formula
+                         leaves out */
   enum { NORMAL_ERRORS = 0, T3_ERRORS } errors;
   program_family_t program; /* then family counts for nothing */
   size_t n_columns;
@@ -75,13 +80,16 @@ typedef struct outcome {
   size_t n_terms;
   bool has_sigma; /* the last term; then exact_sd is known */
   double truth[MAX_TERMS], mean[MAX_TERMS], sd[MAX_TERMS], q5[MAX_TERMS], q95[MAX_TERMS], share[MAX_TERMS];
-  double exact_sd[MAX_TERMS]; /* of the non-private posterior */
-  char problems[160], warnings[256], statistics[512]; /* names of checks, joined by +; NAME=the statistic furthest in the flagged direction */
+  double exact_sd[MAX_TERMS];                         /* of the non-private posterior */
+  char problems[160], warnings[256], statistics[512]; /* names of checks, joined by +; NAME=the statistic
+                                                         furthest in the flagged direction */
   double seconds;
 } outcome_t;
 
-/* Simulate and fit; a function of the seed. False, with the reason in the outcome's problems, if the fit failed or was refused before it spent. */
-bool kind_run(const kind_t *kind, tacit_relation_t relation, double epsilon, uint64_t seed, outcome_t *outcome);
+/* Simulate and fit; a function of the seed. False, with the reason in the outcome's problems, if the fit
+ * failed or was refused before it spent. */
+bool kind_run(const kind_t *kind, tacit_relation_t relation, double epsilon, uint64_t seed,
+              outcome_t *outcome);
 
 /* table.c: the results of a file of runs as a table; false if it cannot be read. */
 bool table_write(const char *runs, FILE *to);

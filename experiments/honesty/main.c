@@ -1,16 +1,16 @@
 /*
  * The grid of honesty: over fits without a problem flag, how often do 90 % intervals hold the truth?
  *
- *     honesty --out FOLDER [--runs N] [--kinds a,b] [--epsilon 0.3,1,3] [--add-remove] [--seconds S] [--part I/N]
- *     honesty --out FOLDER --programs ... # kinds of families that are programs, by default at epsilon 0.5, 1, 2, 8
- *     honesty --out FOLDER --table        # writes FOLDER/honesty.md
- *     honesty --quick                     # a short form, a test
- *     honesty --list
+ *     honesty --out FOLDER [--runs N] [--kinds a,b] [--epsilon 0.3,1,3] [--add-remove] [--seconds S] [--part
+ * I/N] honesty --out FOLDER --programs ... # kinds of families that are programs, by default at epsilon 0.5,
+ * 1, 2, 8 honesty --out FOLDER --table        # writes FOLDER/honesty.md honesty --quick # a short form, a
+ * test honesty --list
  *
- * One line a run is appended to FOLDER/runs.csv (-add-remove and -programs in its name where they are said); runs that are there are not made again,
- * so that it can be interrupted at any time, and with a larger --runs goes on. Each round makes one run of every kind at every budget, so that an
- * unfinished grid has as many of each. --part I/N makes every N-th run, for several processes on one folder. Every run is a function of its kind,
- * budget and number.
+ * One line a run is appended to FOLDER/runs.csv (-add-remove and -programs in its name where they are said);
+ * runs that are there are not made again, so that it can be interrupted at any time, and with a larger --runs
+ * goes on. Each round makes one run of every kind at every budget, so that an unfinished grid has as many of
+ * each. --part I/N makes every N-th run, for several processes on one folder. Every run is a function of its
+ * kind, budget and number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,12 @@ static void take_programs(options_t *o) {
 }
 
 static options_t read_options(int argc, char **argv) {
-  options_t o = {.epsilon = {0.3, 1, 3}, .n_budgets = 3, .n_runs = 200, .n_parts = 1, .kinds_of = kinds, .n_kinds_of = n_kinds};
+  options_t o = {.epsilon = {0.3, 1, 3},
+                 .n_budgets = 3,
+                 .n_runs = 200,
+                 .n_parts = 1,
+                 .kinds_of = kinds,
+                 .n_kinds_of = n_kinds};
   for (int i = 1; i < argc; i++) {
     bool has_value = i + 1 < argc;
     if (strcmp(argv[i], "--table") == 0) {
@@ -88,7 +93,8 @@ static options_t read_options(int argc, char **argv) {
       o.n_runs = (size_t)strtoul(argv[++i], NULL, 10);
     } else if (strcmp(argv[i], "--seconds") == 0 && has_value) {
       o.seconds = strtod(argv[++i], NULL);
-    } else if (strcmp(argv[i], "--part") == 0 && has_value && sscanf(argv[i + 1], "%zu/%zu", &o.part, &o.n_parts) == 2) {
+    } else if (strcmp(argv[i], "--part") == 0 && has_value &&
+               sscanf(argv[i + 1], "%zu/%zu", &o.part, &o.n_parts) == 2) {
       i++;
     } else {
       fail("unknown or incomplete argument ", argv[i]);
@@ -118,7 +124,8 @@ static void find_done(const options_t *o, const char *path, bool *done) {
     char name[MAX_NAME];
     double epsilon;
     size_t run;
-    if (strchr(line, '\n') == NULL || sscanf(line, "%23[^,],%lf,%zu,", name, &epsilon, &run) != 3 || run >= o->n_runs) {
+    if (strchr(line, '\n') == NULL || sscanf(line, "%23[^,],%lf,%zu,", name, &epsilon, &run) != 3 ||
+        run >= o->n_runs) {
       continue;
     }
     for (size_t k = 0; k < o->n_kinds_of; k++) {
@@ -148,13 +155,14 @@ static uint64_t seed_of(const kind_t *kind, double epsilon, size_t run) {
 /* In one write, so that several processes can share the file. */
 static void append(int file, const kind_t *kind, double epsilon, size_t run, const outcome_t *o) {
   static char line[LINE_SIZE];
-  int at = snprintf(line, sizeof line, "%s,%.15g,%zu,%s,%s,%s,%.3f,", kind->name, epsilon, run, o->problems, o->warnings, o->statistics,
-                    o->seconds);
+  int at = snprintf(line, sizeof line, "%s,%.15g,%zu,%s,%s,%s,%.3f,", kind->name, epsilon, run, o->problems,
+                    o->warnings, o->statistics, o->seconds);
   for (size_t j = 0; j < o->n_terms; j++) {
-    at += snprintf(line + at, sizeof line - (size_t)at, "%s%.8g:%.6g:%.5g:%.6g:%.6g:%.3g", j > 0 ? ";" : "", o->truth[j], o->mean[j],
-                   o->sd[j], o->q5[j], o->q95[j], o->share[j]);
+    at += snprintf(line + at, sizeof line - (size_t)at, "%s%.8g:%.6g:%.5g:%.6g:%.6g:%.3g", j > 0 ? ";" : "",
+                   o->truth[j], o->mean[j], o->sd[j], o->q5[j], o->q95[j], o->share[j]);
     if (o->has_sigma) {
-      at += snprintf(line + at, sizeof line - (size_t)at, ":%.8g%s", o->exact_sd[j], j + 1 == o->n_terms ? ":sigma" : "");
+      at += snprintf(line + at, sizeof line - (size_t)at, ":%.8g%s", o->exact_sd[j],
+                     j + 1 == o->n_terms ? ":sigma" : "");
     }
   }
   at += snprintf(line + at, sizeof line - (size_t)at, "\n");
@@ -189,7 +197,8 @@ static void run_grid(const options_t *o, const char *path) {
   for (size_t run = 0; run < o->n_runs; run++) {
     for (size_t k = 0; k < o->n_kinds_of; k++) {
       for (size_t e = 0; e < o->n_budgets; e++, count++) {
-        if (!is_wanted(o, &o->kinds_of[k]) || done[(k * o->n_budgets + e) * o->n_runs + run] || count % o->n_parts != o->part) {
+        if (!is_wanted(o, &o->kinds_of[k]) || done[(k * o->n_budgets + e) * o->n_runs + run] ||
+            count % o->n_parts != o->part) {
           continue;
         }
         if (o->seconds > 0 && difftime(time(NULL), start) >= o->seconds) {
@@ -198,8 +207,8 @@ static void run_grid(const options_t *o, const char *path) {
           return;
         }
         outcome_t outcome;
-        kind_run(&o->kinds_of[k], o->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE, o->epsilon[e],
-                 seed_of(&o->kinds_of[k], o->epsilon[e], run), &outcome);
+        kind_run(&o->kinds_of[k], o->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE,
+                 o->epsilon[e], seed_of(&o->kinds_of[k], o->epsilon[e], run), &outcome);
         append(file, &o->kinds_of[k], o->epsilon[e], run, &outcome);
       }
     }
@@ -210,7 +219,8 @@ static void run_grid(const options_t *o, const char *path) {
 
 static int write_table(const options_t *o, const char *runs) {
   char path[1024], temporary[1040];
-  snprintf(path, sizeof path, "%s/honesty%s%s.md", o->out, o->are_programs ? "-programs" : "", o->is_add_remove ? "-add-remove" : "");
+  snprintf(path, sizeof path, "%s/honesty%s%s.md", o->out, o->are_programs ? "-programs" : "",
+           o->is_add_remove ? "-add-remove" : "");
   snprintf(temporary, sizeof temporary, "%s.tmp", path);
   FILE *to = fopen(temporary, "w");
   if (to == NULL || !table_write(runs, to) || fclose(to) != 0 || rename(temporary, path) != 0) {
@@ -221,11 +231,13 @@ static int write_table(const options_t *o, const char *runs) {
 }
 
 /*
- * Kinds of the grid at epsilon 1: none may fail, and the fits without a problem must hold the truth in .78 of their intervals. At the .90 that
- * was measured, 60 fits have a standard error below .025 (their coefficients are correlated): a false alarm of 1e-6.
+ * Kinds of the grid at epsilon 1: none may fail, and the fits without a problem must hold the truth in .78 of
+ * their intervals. At the .90 that was measured, 60 fits have a standard error below .025 (their coefficients
+ * are correlated): a false alarm of 1e-6.
  */
 static int quick(void) {
-  static const char *const names[] = {"plain", "wide-12", "narrow-2000", "rare-2000", "icu-flag", "poisson-1000"};
+  static const char *const names[] = {"plain",     "wide-12",  "narrow-2000",
+                                      "rare-2000", "icu-flag", "poisson-1000"};
   double covered = 0, counted = 0, failed = 0;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     for (size_t k = 0; k < n_kinds; k++) {
@@ -251,7 +263,8 @@ int main(int argc, char **argv) {
   if (mkdir(o.out, 0755) != 0 && errno != EEXIST) {
     fail("cannot make the folder ", o.out);
   }
-  snprintf(runs, sizeof runs, "%s/runs%s%s.csv", o.out, o.are_programs ? "-programs" : "", o.is_add_remove ? "-add-remove" : "");
+  snprintf(runs, sizeof runs, "%s/runs%s%s.csv", o.out, o.are_programs ? "-programs" : "",
+           o.is_add_remove ? "-add-remove" : "");
   if (!o.is_table) {
     run_grid(&o, runs);
   }

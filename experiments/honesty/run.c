@@ -34,13 +34,13 @@ static void scale(void *user, const tacit_feature_scale_t *scales) {
   tacit_model_scale_priors(user, scales, TACIT_PRIOR_BASIS_RELEASED);
 }
 
-static void normal_tails(void *user) {
-  tacit_model_normal_tails(user);
-}
+static void normal_tails(void *user) { tacit_model_normal_tails(user); }
 
 static tacit_status_t make_program(run_t *r, const char *formula) {
-  tacit_program_settings_t settings = {
-      .schema = r->schema, .records = "", .keeps_responses = true, .is_followed_to_bound = r->kind->program.is_censored};
+  tacit_program_settings_t settings = {.schema = r->schema,
+                                       .records = "",
+                                       .keeps_responses = true,
+                                       .is_followed_to_bound = r->kind->program.is_censored};
   char *text = NULL;
   tacit_status_t status = tacit_program_of_formula(&text, formula, r->kind->program.name, r->schema, &r->err);
   if (status == TACIT_OK) {
@@ -74,7 +74,8 @@ static size_t number_of(const kind_t *kind, const char *source) {
 static tacit_status_t make_program_records(run_t *r, tacit_records_t **records) {
   const tacit_compiled_t *program = r->program->compiled;
   size_t n = r->kind->n, n_raw = program->graph->n_columns, n_packed = program->layout.n_columns;
-  double *raw = calloc(n_raw * n + n_packed * n + n_packed, sizeof *raw), *packed = raw + n_raw * n, *row = packed + n_packed * n;
+  double *raw = calloc(n_raw * n + n_packed * n + n_packed, sizeof *raw), *packed = raw + n_raw * n,
+         *row = packed + n_packed * n;
   tacit_status_t status = raw != NULL ? tacit_records_new(records, n, n_packed, &r->err) : TACIT_ERR_MEMORY;
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
     double record[MAX_FEATURES + 1];
@@ -129,7 +130,8 @@ static tacit_status_t make_records(run_t *r, tacit_records_t **records) {
 /* sd (d + 1) <- standard errors of least squares on the original scale, and of sigma. */
 static void exact(const run_t *r, double *sd) {
   size_t d = r->kind->n_columns + 1;
-  double n = (double)r->kind->n, half = r->kind->upper, factor[MAX_FEATURES * MAX_FEATURES], inverse[MAX_FEATURES * MAX_FEATURES], fit = r->square;
+  double n = (double)r->kind->n, half = r->kind->upper, factor[MAX_FEATURES * MAX_FEATURES],
+         inverse[MAX_FEATURES * MAX_FEATURES], fit = r->square;
   memset(inverse, 0, sizeof inverse);
   for (size_t j = 0; j < d; j++) { /* Cholesky factor of the second moments, and its inverse */
     for (size_t i = j; i < d; i++) {
@@ -156,7 +158,8 @@ static void exact(const run_t *r, double *sd) {
     fit -= part * part;
   }
   double sigma = half * sqrt(fit / n), map[MAX_FEATURES];
-  for (size_t j = 0; j < d; j++) { /* the intercept is that at all columns 0: theta_0 - sum_k centre_k / half_k theta_k */
+  for (size_t j = 0; j < d;
+       j++) { /* the intercept is that at all columns 0: theta_0 - sum_k centre_k / half_k theta_k */
     double variance = 0;
     for (size_t k = 0; k < d; k++) {
       double centre = 0, unit = 1;
@@ -177,7 +180,8 @@ static void exact(const run_t *r, double *sd) {
   sd[d] = sigma / sqrt(2 * n);
 }
 
-static tacit_status_t fit(run_t *r, tacit_relation_t relation, double epsilon, uint64_t seed, const unsigned char key[32]) {
+static tacit_status_t fit(run_t *r, tacit_relation_t relation, double epsilon, uint64_t seed,
+                          const unsigned char key[32]) {
   tacit_records_t *records = NULL;
   bool is_two_valued[MAX_FEATURES] = {false};
   tacit_status_t status = make_model(r);
@@ -226,7 +230,9 @@ static tacit_status_t fit(run_t *r, tacit_relation_t relation, double epsilon, u
   settings.prior_user = &r->model;
   settings.evidence = &r->evidence;
   memcpy(settings.key, key, 32);
-  return status == TACIT_OK ? tacit_noise_aware_fit(r->curator, &r->model.parameters, &settings, &r->draws, &r->err) : status;
+  return status == TACIT_OK
+             ? tacit_noise_aware_fit(r->curator, &r->model.parameters, &settings, &r->draws, &r->err)
+             : status;
 }
 
 static void join(char *to, size_t n, const char *name) {
@@ -308,7 +314,8 @@ static tacit_status_t summarise(run_t *r, outcome_t *o) {
   return TACIT_OK;
 }
 
-bool kind_run(const kind_t *kind, tacit_relation_t relation, double epsilon, uint64_t seed, outcome_t *outcome) {
+bool kind_run(const kind_t *kind, tacit_relation_t relation, double epsilon, uint64_t seed,
+              outcome_t *outcome) {
   *outcome = (outcome_t){0};
   run_t *r = calloc(1, sizeof *r);
   if (r == NULL) {

@@ -13,7 +13,7 @@ typedef struct cell {
   double epsilon, n, n_refused, n_flagged, n_failed, seconds;
   size_t n_terms;
   double covered[MAX_TERMS], counted[MAX_TERMS], width[MAX_TERMS]; /* of fits without a problem */
-  double log_ratio[MAX_TERMS];                                     /* of gaussians: sd over the non-private one */
+  double log_ratio[MAX_TERMS]; /* of gaussians: sd over the non-private one */
   double sigma_covered, sigma_counted;
 } cell_t;
 
@@ -47,7 +47,9 @@ static void count(cell_t *cell, char *const *fields) {
   size_t j = 0;
   for (char *term = strtok(terms, ";"); term != NULL && j < MAX_TERMS; term = strtok(NULL, ";"), j++) {
     double truth, mean, sd, q5, q95, share, exact = NAN;
-    bool is_there = sscanf(term, "%lf:%lf:%lf:%lf:%lf:%lf:%lf", &truth, &mean, &sd, &q5, &q95, &share, &exact) >= 6 && is_good;
+    bool is_there =
+        sscanf(term, "%lf:%lf:%lf:%lf:%lf:%lf:%lf", &truth, &mean, &sd, &q5, &q95, &share, &exact) >= 6 &&
+        is_good;
     if (is_there && strstr(term, ":sigma") != NULL) {
       cell->sigma_covered += q5 <= truth && truth <= q95;
       cell->sigma_counted++;
@@ -62,8 +64,8 @@ static void count(cell_t *cell, char *const *fields) {
 }
 
 /*
- * kind,epsilon,run,problems,warnings,statistics,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by ;, of a gaussian with :sd of the
- * non-private posterior, and the last one, sigma, with :sigma
+ * kind,epsilon,run,problems,warnings,statistics,seconds,terms; terms are truth:mean:sd:q5:q95:share joined by
+ * ;, of a gaussian with :sd of the non-private posterior, and the last one, sigma, with :sigma
  */
 static void add_line(cell_t *cells, size_t *n, char *line) {
   char *fields[N_FIELDS], *at = line;
@@ -106,14 +108,17 @@ static void write_cell(const cell_t *c, FILE *to) {
     sum += share;
     n++;
   }
-  bool is_few = c->counted[0] < 30, is_short = n > 0 && (least < 0.8 || sum / n < 0.86), is_wide = n > 0 && sum / n > 0.94;
+  bool is_few = c->counted[0]<30, is_short = n> 0 && (least < 0.8 || sum / n < 0.86),
+       is_wide = n > 0 && sum / n > 0.94;
   char epsilon[32] = "all";
   if (c->epsilon > 0) {
     snprintf(epsilon, sizeof epsilon, "%g", c->epsilon);
   }
-  fprintf(to, "| %s | %s | %.0f | %.0f | %.0f | %.3f |", c->kind, epsilon, c->n, c->n_refused, c->n_failed, c->n_flagged / fmax(c->n, 1));
+  fprintf(to, "| %s | %s | %.0f | %.0f | %.0f | %.3f |", c->kind, epsilon, c->n, c->n_refused, c->n_failed,
+          c->n_flagged / fmax(c->n, 1));
   if (n > 0) {
-    fprintf(to, " %.3f | %.3f | %.3g |", sum / n, least, c->width[c->n_terms - 1] / c->counted[c->n_terms - 1]);
+    fprintf(to, " %.3f | %.3f | %.3g |", sum / n, least,
+            c->width[c->n_terms - 1] / c->counted[c->n_terms - 1]);
   } else {
     fprintf(to, " | | |");
   }
@@ -148,10 +153,9 @@ bool table_write(const char *runs, FILE *to) {
     add_line(cells, &n, line);
   }
   fclose(file);
-  fprintf(
-      to,
-      "| kind | epsilon | runs | refused | failed | problems | coverage, mean | worst coefficient | sd, last coefficient | | seconds | sigma | sd "
-      "ratio |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  fprintf(to, "| kind | epsilon | runs | refused | failed | problems | coverage, mean | worst coefficient | "
+              "sd, last coefficient | | seconds | sigma | sd "
+              "ratio |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (size_t i = 0; i < 2 * n; i++) { /* all budgets last */
     const cell_t *cell = &cells[i % n];
     if ((cell->epsilon > 0) == (i < n)) {

@@ -1,4 +1,5 @@
-/* Regressions on files of the shared data, or on simulated stand-ins where these are absent; and their predictions. */
+/* Regressions on files of the shared data, or on simulated stand-ins where these are absent; and their
+ * predictions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,10 +34,10 @@ static void unpack(const tacit_records_t *records, size_t i, size_t n_columns, f
   }
 }
 
-/* Add the rows of a file: those whose `split` is 1, or all if is_test, to the test rows, the others to the training
- * rows. */
-static void read_rows(regression_t *r, const char *path, const tacit_schema_t *schema, const tacit_design_t *design,
-                      const char *split, bool is_test) {
+/* Add the rows of a file: those whose `split` is 1, or all if is_test, to the test rows, the others to the
+ * training rows. */
+static void read_rows(regression_t *r, const char *path, const tacit_schema_t *schema,
+                      const tacit_design_t *design, const char *split, bool is_test) {
   tacit_table_t *table;
   tacit_records_t *records;
   tacit_error_t err;
@@ -109,8 +110,8 @@ void regression_open(const run_t *run, const regression_source_t *source, regres
   tacit_error_t err;
   tacit_glm_settings_t settings = tacit_glm_settings_default();
   char train[1024], test[1024];
-  *r = (regression_t){.is_real = data_path(source->train, train) && (source->test == NULL || data_path(source->test,
-      test))};
+  *r = (regression_t){.is_real = data_path(source->train, train) &&
+                                 (source->test == NULL || data_path(source->test, test))};
   must(tacit_schema_parse(&schema, source->schema, strlen(source->schema), "schema", &err), &err);
   must(tacit_design_new(&design, source->formula, schema, source->family, &err), &err);
   settings.family = source->family;
@@ -166,7 +167,8 @@ static void add_probabilities(const regression_t *r, const float *row, const dou
 
 /* Of rows first .. of all chains, n of them evenly spaced, probabilities averaged. */
 prediction_t predict(const regression_t *r, const tacit_draws_t *draws, size_t first, size_t n) {
-  size_t kept = draws->n_saved - first, total = kept * draws->n_chains, n_kinds = r->n_classes > 0 ? r->n_classes : 2;
+  size_t kept = draws->n_saved - first, total = kept * draws->n_chains,
+         n_kinds = r->n_classes > 0 ? r->n_classes : 2;
   prediction_t prediction = {0, 0};
   n = n < total ? n : total;
   for (size_t i = 0; i < r->n_test; i++) {

@@ -35,8 +35,11 @@ static void simulate(problem_t *p, tacit_rng_t *rng) {
   for (size_t i = 0; i < n_exact; i++) {
     draw_exact(p, rng, p->exact + i * p->dim);
   }
-  p->target = (target_t){.name = p->is_banana ? "banana" : "gaussian", .model = &p->model, .n = n_records,
-                         .n_columns = p->dim, .x = x};
+  p->target = (target_t){.name = p->is_banana ? "banana" : "gaussian",
+                         .model = &p->model,
+                         .n = n_records,
+                         .n_columns = p->dim,
+                         .x = x};
 }
 
 problem_t *open_problem(const run_t *run, bool is_banana) {
@@ -52,7 +55,8 @@ problem_t *open_problem(const run_t *run, bool is_banana) {
     p->obs_sd[0] = sqrt(variances[0]);
     p->obs_sd[1] = sqrt(variances[1]);
     must(tacit_model_init_banana(&p->model, 2, 20, 0, 0, p->prior_var, variances, &err), &err);
-  } else { /* the paper draws variances from a gamma distribution of shape 1/2 that is not printed: these have its spread */
+  } else { /* the paper draws variances from a gamma distribution of shape 1/2 that is not printed: these have
+              its spread */
     for (size_t j = 0; j < p->dim; j++) {
       p->obs_sd[j] = sqrt(0.05 * pow(38, (double)j / 9));
     }
@@ -77,9 +81,8 @@ double exact_mean(const problem_t *p, size_t j) {
 /* ---- settings ---- */
 
 /*
- * "paper": the authors' programs; DP-SGLD and DP-SGNHT with the noise that makes them sample the posterior. eta of
- * those
- * programs is per record: DP-SGLD's drift eta / n is h^2 / 2 here, DP-SGNHT's step is eta / n.
+ * "paper": the authors' programs; DP-SGLD and DP-SGNHT with the noise that makes them sample the posterior.
+ * eta of those programs is per record: DP-SGLD's drift eta / n is h^2 / 2 here, DP-SGNHT's step is eta / n.
  */
 const setting_t on_banana[n_settings] = {
     {"dp-hmc", "paper", false, 0.006, 0.05, 0.1, 0.55, 0.1, 25, TACIT_PROPOSAL_FULL, false, 0, 0},
@@ -101,9 +104,7 @@ const setting_t on_gaussian[n_settings] = {
     {"dp-sgld", "ours", true, 0.4, 12, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 1, 0},
     {"dp-sgnht", "ours", true, 0.1, 12, 0, 0, 0, 1, TACIT_PROPOSAL_FULL, false, 1, 1},
 };
-bool is_stochastic(const setting_t *s) {
-  return s->rate > 0;
-}
+bool is_stochastic(const setting_t *s) { return s->rate > 0; }
 
 /* The noise that a step needs anyway, taken as privacy noise (docs/theory.md, section 17). */
 static double own_noise(const setting_t *s, double largest) {
@@ -122,9 +123,8 @@ trial_t trial_of(const problem_t *p, const setting_t *s, size_t n_runs, uint64_t
   t.settings.sampling_rate = is_stochastic(s) ? tacit_curator_sampling_rate(s->rate) : 0;
   t.settings.friction = s->friction;
   t.settings.inv_metric = s->is_scaled ? p->metric : NULL;
-  t.settings.noise_multiplier_grad = is_stochastic(s) ? own_noise(s,
-                                                                  s->is_scaled ? p->metric[p->dim - 1] : 1)
-                                                                      : s->tau_grad * sqrt(n_records);
+  t.settings.noise_multiplier_grad = is_stochastic(s) ? own_noise(s, s->is_scaled ? p->metric[p->dim - 1] : 1)
+                                                      : s->tau_grad * sqrt(n_records);
   t.settings.noise_multiplier_ratio = s->tau_ratio * sqrt(n_records);
   t.limits.clip_bound_grad = s->clip_grad;
   t.limits.clip_bound_ratio = s->clip_ratio;
@@ -133,7 +133,8 @@ trial_t trial_of(const problem_t *p, const setting_t *s, size_t n_runs, uint64_t
 
 double posterior_sd(const problem_t *p, size_t j) {
   bool is_bent = p->is_banana && j == 1; /* 20 u_1^2 varies with 20 sqrt(2) sd^2, and with the mean */
-  return is_bent ? sqrt(pow(p->sd[1], 2) + 800 * pow(p->sd[0], 4) + pow(40 * p->mean[0] * p->sd[0], 2)) : p->sd[j];
+  return is_bent ? sqrt(pow(p->sd[1], 2) + 800 * pow(p->sd[0], 4) + pow(40 * p->mean[0] * p->sd[0], 2))
+                 : p->sd[j];
 }
 
 double *starts(const problem_t *p, tacit_rng_t *rng, size_t n) {

@@ -43,8 +43,8 @@ bool is_stochastic(const setting_t *s);
 /* n_runs repeats of four chains in lockstep. */
 trial_t trial_of(const problem_t *p, const setting_t *s, size_t n_runs, uint64_t seed);
 /*
- * Starts of n chains: the true parameters moved by posterior sds, as in the paper; with real records such a start would have to
- * be public or paid for. Freed by the caller.
+ * Starts of n chains: the true parameters moved by posterior sds, as in the paper; with real records such a
+ * start would have to be public or paid for. Freed by the caller.
  */
 double *starts(const problem_t *p, tacit_rng_t *rng, size_t n);
 

@@ -46,9 +46,10 @@ static void run_marginals(run_t *run) {
   problem_t *p = open_problem(run, true);
   double epsilon = run->quick ? 2 : 15, sds[2] = {posterior_sd(p, 0), posterior_sd(p, 1)}, worst = 0;
   static const double box[4] = {-0.5, 0.5, -1, 4.5};
-  table_t table = table_open(run, "",
-                             "method,epsilon,iterations a chain,mean of theta_1,mean of theta_2,sd of theta_1,sd of "
-                             "theta_2");
+  table_t table =
+      table_open(run, "",
+                 "method,epsilon,iterations a chain,mean of theta_1,mean of theta_2,sd of theta_1,sd of "
+                 "theta_2");
   for (size_t i = 0; i < n_exact; i++) {
     clouds[n_methods].x[i] = p->exact[i * 2];
     clouds[n_methods].y[i] = p->exact[i * 2 + 1];
@@ -62,7 +63,9 @@ static void run_marginals(run_t *run) {
     outcome_t outcome;
     t.settings.init = init;
     t.settings.n_draws = trial_affordable(&p->target, &t, epsilon,
-                                          !is_stochastic(s) ? 100000 : run->quick ? 400 : 8000);
+                                          !is_stochastic(s) ? 100000
+                                          : run->quick      ? 400
+                                                            : 8000);
     trial_run(&p->target, &t, &outcome);
     keep_cloud(&outcome.draws, &clouds[m]);
     outcome_clear(&outcome);
@@ -77,40 +80,45 @@ static void run_marginals(run_t *run) {
       }
     }
     worst = is_stochastic(s) ? worst : fmax(worst, fabs(mean[1] - exact_mean(p, 1)) / sds[1]);
-    table_row(&table, true, "%s,%g,%zu,%.3f,%.3f,%.3f,%.3f", s->method, epsilon, t.settings.n_draws, mean[0], mean[1],
-              sqrt(square[0] - mean[0] * mean[0]), sqrt(square[1] - mean[1] * mean[1]));
+    table_row(&table, true, "%s,%g,%zu,%.3f,%.3f,%.3f,%.3f", s->method, epsilon, t.settings.n_draws, mean[0],
+              mean[1], sqrt(square[0] - mean[0] * mean[0]), sqrt(square[1] - mean[1] * mean[1]));
   }
   table_row(&table, true, "exact,,,%.3f,%.3f,%.3f,%.3f", exact_mean(p, 0), exact_mean(p, 1), sds[0], sds[1]);
   table_close(&table);
   chart_t chart = {.title = "DP-HMC paper, Figure 2: the banana", .n_columns = 3, .n_panels = n_methods + 2};
   for (size_t j = 0; j < 2; j++) {
     chart.panels[j] = (panel_t){.title = j == 0 ? "marginal of theta_1" : "marginal of theta_2",
-                                .x_label = j == 0 ? "theta_1" : "theta_2", .y_label = "density"};
+                                .x_label = j == 0 ? "theta_1" : "theta_2",
+                                .y_label = "density"};
     for (size_t m = 0; m <= n_methods; m++) {
       smooth(j == 0 ? clouds[m].x : clouds[m].y, clouds[m].n, box + 2 * j, sds[j], at[j], density[j][m]);
       panel_add(&chart.panels[j], m < n_methods ? labels[m] : "exact posterior", m < n_methods ? (int)m : 7,
-                m < n_methods ? MARK_LINE : MARK_DASHED, at[j],
-                density[j][m], n_marginal);
+                m < n_methods ? MARK_LINE : MARK_DASHED, at[j], density[j][m], n_marginal);
     }
   }
   for (size_t m = 0; m < n_methods; m++) {
-    chart.panels[2 + m] = (panel_t){.title = labels[m], .x_label = "theta_1", .y_label = "theta_2", .range = box};
-    panel_add(&chart.panels[2 + m], "exact posterior", 7, MARK_CLOUD, clouds[n_methods].x, clouds[n_methods].y,
-              clouds[n_methods].n);
+    chart.panels[2 + m] =
+        (panel_t){.title = labels[m], .x_label = "theta_1", .y_label = "theta_2", .range = box};
+    panel_add(&chart.panels[2 + m], "exact posterior", 7, MARK_CLOUD, clouds[n_methods].x,
+              clouds[n_methods].y, clouds[n_methods].n);
     panel_add(&chart.panels[2 + m], labels[m], (int)m, MARK_CLOUD, clouds[m].x, clouds[m].y, clouds[m].n);
   }
   chart_write(run, "", &chart);
   say(run,
-      "\nThe paper's settings at epsilon = %g, one repeat of four chains, the second half of each. The paper's figure "
+      "\nThe paper's settings at epsilon = %g, one repeat of four chains, the second half of each. The "
+      "paper's figure "
       "shows the same "
-           "panels; what differs in DP-SGLD and DP-SGNHT is told with [Figure 1](dp-hmc-budget.md). Where draws stay "
-           "in one arm or lie in a few clumps, a chain has not gone round the bend: the tails are 0.01 wide across, "
-           "where steps of trajectories are rejected "
-           "and gradients are clipped.\n\n", epsilon);
+      "panels; what differs in DP-SGLD and DP-SGNHT is told with [Figure 1](dp-hmc-budget.md). Where draws "
+      "stay "
+      "in one arm or lie in a few clumps, a chain has not gone round the bend: the tails are 0.01 wide "
+      "across, "
+      "where steps of trajectories are rejected "
+      "and gradients are clipped.\n\n",
+      epsilon);
   /* Chains that have hardly moved are at worst four draws of about the posterior's spread, of
    * which the mean has an sd of a half: 3 sds. Seeds are fixed. */
-  check(run, worst < 1.5, "means of theta_2 of DP-HMC and DP-penalty are within %.2f posterior sds of the exact one",
-        worst);
+  check(run, worst < 1.5,
+        "means of theta_2 of DP-HMC and DP-penalty are within %.2f posterior sds of the exact one", worst);
   close_problem(p);
 }
 
@@ -127,7 +135,8 @@ typedef struct clip_curve {
 } clip_curve_t;
 
 /* HMC and random walks of exposed curators, which clip ratios at the bound given and add no noise. */
-static void measure_clipping(const run_t *run, const problem_t *p, bool is_hmc, size_t n_points, clip_curve_t *curve) {
+static void measure_clipping(const run_t *run, const problem_t *p, bool is_hmc, size_t n_points,
+                             clip_curve_t *curve) {
   size_t b = p->is_banana ? 0 : 1;
   for (size_t i = 0; i < n_points; i++) {
     size_t at = run->quick ? i * (n_bounds - 1) : i;
@@ -157,21 +166,27 @@ static void run_clipping(run_t *run) {
   static clip_curve_t curves[2][2];
   static double used[2][n_bounds];
   size_t n_points = run->quick ? 2 : n_bounds;
-  chart_t chart = {.title = "DP-HMC paper, Figure 3: ratios clipped; no noise", .n_columns = 2, .n_panels = 4};
+  chart_t chart = {
+      .title = "DP-HMC paper, Figure 3: ratios clipped; no noise", .n_columns = 2, .n_panels = 4};
   table_t table = table_open(run, "", "target,method,clip bound of ratios per unit,ratios clipped,MMD");
   for (size_t b = 0; b < 2; b++) {
     problem_t *p = open_problem(run, b == 0);
     chart.panels[2 * b] = (panel_t){.title = b == 0 ? "banana, d = 2" : "Gaussian, d = 10",
-                                    .x_label = "clip bound (per unit of length)", .y_label = "MMD", .log_x = true,
+                                    .x_label = "clip bound (per unit of length)",
+                                    .y_label = "MMD",
+                                    .log_x = true,
                                     .log_y = true};
     chart.panels[2 * b + 1] = (panel_t){.title = b == 0 ? "banana, d = 2" : "Gaussian, d = 10",
-                                        .x_label = "share of ratios clipped", .y_label = "MMD", .log_y = true};
+                                        .x_label = "share of ratios clipped",
+                                        .y_label = "MMD",
+                                        .log_y = true};
     for (int m = 0; m < 2; m++) {
       clip_curve_t *c = &curves[b][m];
       measure_clipping(run, p, m == 0, n_points, c);
       for (size_t i = 0; i < n_points; i++) {
         used[b][i] = clip_bounds[b][run->quick ? i * (n_bounds - 1) : i];
-        table_row(&table, true, "%s,%s,%g,%.4f,%.3f", p->target.name, labels[m], used[b][i], c->clipped[i], c->mmd[i]);
+        table_row(&table, true, "%s,%s,%g,%.4f,%.3f", p->target.name, labels[m], used[b][i], c->clipped[i],
+                  c->mmd[i]);
       }
       panel_add(&chart.panels[2 * b], labels[m], m, MARK_DOTS, used[b], c->mmd, n_points);
       panel_add(&chart.panels[2 * b + 1], labels[m], m, MARK_DOTS, c->clipped, c->mmd, n_points);
@@ -181,20 +196,22 @@ static void run_clipping(run_t *run) {
   table_close(&table);
   chart_write(run, "", &chart);
   say(run,
-      "\nAs in the paper, tests without noise and ratios clipped: what clipping alone does to the invariant distribution. Four "
+      "\nAs in the paper, tests without noise and ratios clipped: what clipping alone does to the invariant "
+      "distribution. Four "
       "chains, one repeat, "
-           "%d trajectories or %d steps a chain (the paper: 1000 and 12000 or 25000, ten repeats), steps in units "
-           "of posterior sds. A clipped sum of ratios is no difference of a potential, so no "
-           "formula for the distribution is known: it has to be seen.\n\n",
+      "%d trajectories or %d steps a chain (the paper: 1000 and 12000 or 25000, ten repeats), steps in units "
+      "of posterior sds. A clipped sum of ratios is no difference of a potential, so no "
+      "formula for the distribution is known: it has to be seen.\n\n",
       run->quick ? 25 : 300, run->quick ? 125 : 1500);
   size_t last = n_points - 1;
   for (size_t b = 0; b < 2; b++) {
-    /* Every record is clipped at the least bound, none at the largest: facts of the bounds, not of the draws. */
+    /* Every record is clipped at the least bound, none at the largest: facts of the bounds, not of the draws.
+     */
     check(run, curves[b][1].clipped[0] > 0.5 && curves[b][1].clipped[last] < 1e-3,
           "%s: %.2f of the ratios are clipped at the least bound, %.4f at the largest",
           b == 0 ? "banana" : "Gaussian", curves[b][1].clipped[0], curves[b][1].clipped[last]);
   }
 }
 
-const study_t study_hmc_clipping = {"dp-hmc-clipping", 'a', "[Raisa2021], Figure 3", "DP-HMC: what clipping does",
-                                    run_clipping};
+const study_t study_hmc_clipping = {"dp-hmc-clipping", 'a', "[Raisa2021], Figure 3",
+                                    "DP-HMC: what clipping does", run_clipping};

@@ -80,7 +80,9 @@ static session_t open_session(const target_t *target, const trial_t *trial) {
   must(tacit_noise_new_seeded_not_private(&s.noise, trial->seed, &err), &err);
   if (tacit_method_find(trial->method)->is_private) { /* no limit: studies look at what was spent */
     must(tacit_budget_new(&s.budget, 1e12, trial->delta, trial->relation, &err), &err);
-    must(tacit_curator_new(&s.curator, pack(target), &target->model->records, s.budget, s.noise, &limits, &err), &err);
+    must(tacit_curator_new(&s.curator, pack(target), &target->model->records, s.budget, s.noise, &limits,
+                           &err),
+         &err);
   } else {
     limits.subset_noise = s.noise;
     must(tacit_curator_new_exposed(&s.curator, pack(target), &target->model->records, &limits, &err), &err);
@@ -95,14 +97,15 @@ static void close_session(session_t *s) {
 }
 
 static double epsilon_of(const session_t *session, const trial_t *trial, size_t n_iterations, double width) {
-  const tacit_account_options_t options = {.relation = trial->relation, .relative_width = width, .is_in_order = true};
+  const tacit_account_options_t options = {
+      .relation = trial->relation, .relative_width = width, .is_in_order = true};
   tacit_event_t *events;
   size_t n_events;
   tacit_error_t err;
   tacit_guarantee_t guarantee = {.epsilon = 0};
-  must(tacit_sampler_schedule(tacit_method_find(trial->method), &trial->settings, session->curator, n_iterations,
-                              &events,
-                              &n_events, &err), &err);
+  must(tacit_sampler_schedule(tacit_method_find(trial->method), &trial->settings, session->curator,
+                              n_iterations, &events, &n_events, &err),
+       &err);
   if (n_events > 0) {
     must(tacit_account_epsilon(NULL, events, n_events, &options, trial->delta, &guarantee, &err), &err);
   }
@@ -144,7 +147,8 @@ void trial_plan(const target_t *target, trial_t *trial, double epsilon, double *
                                   .delta = trial->delta,
                                   .is_quick = true,
                                   .relation = trial->relation};
-  must(tacit_plan(tacit_method_find(trial->method), &request, &trial->settings, inv_metric, &plan, &err), &err);
+  must(tacit_plan(tacit_method_find(trial->method), &request, &trial->settings, inv_metric, &plan, &err),
+       &err);
   close_session(&session);
 }
 
@@ -155,7 +159,8 @@ static void set_schedule(session_t *session, const trial_t *trial) {
   tacit_error_t err;
   if (tacit_sampler_needs_schedule(method, &trial->settings)) {
     size_t n_iterations = trial->settings.n_warmup + trial->settings.n_draws * trial->settings.thin;
-    must(tacit_sampler_schedule(method, &trial->settings, session->curator, n_iterations, &events, &n, &err), &err);
+    must(tacit_sampler_schedule(method, &trial->settings, session->curator, n_iterations, &events, &n, &err),
+         &err);
     must(tacit_budget_set_schedule(session->budget, events, n, &err), &err);
     tacit_free(events);
   }
@@ -168,8 +173,9 @@ void trial_run(const target_t *target, const trial_t *trial, outcome_t *outcome)
   *outcome = (outcome_t){.seconds = 0};
   set_schedule(&session, trial);
   double start = seconds();
-  must(tacit_sample(tacit_method_find(trial->method), session.curator, &target->model->parameters, &trial->settings,
-                    &outcome->draws, &end, &err), &err);
+  must(tacit_sample(tacit_method_find(trial->method), session.curator, &target->model->parameters,
+                    &trial->settings, &outcome->draws, &end, &err),
+       &err);
   outcome->seconds = seconds() - start;
   if (end != TACIT_SAMPLE_COMPLETE) {
     fprintf(stderr, "tacit-papers: %s stopped early\n", trial->method);
@@ -183,9 +189,7 @@ void trial_run(const target_t *target, const trial_t *trial, outcome_t *outcome)
   close_session(&session);
 }
 
-void outcome_clear(outcome_t *outcome) {
-  tacit_draws_clear(&outcome->draws);
-}
+void outcome_clear(outcome_t *outcome) { tacit_draws_clear(&outcome->draws); }
 
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;

@@ -1,7 +1,7 @@
 /*
- * [Zhang2023, section 6.2]: logistic regression of MNIST digits 7 and 9 on 50 principal components, random walks of
- * 40000 steps. The
- * components come from the records themselves: an experiment, not a private analysis.
+ * [Zhang2023, section 6.2]: logistic regression of MNIST digits 7 and 9 on 50 principal components, random
+ * walks of 40000 steps. The components come from the records themselves: an experiment, not a private
+ * analysis.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,22 +12,24 @@ enum { dim = 50, n_marks = 20, n_runs = 5 };
 
 static const double norm_bound = 10.2, step_delta = 1e-5, paper_step = 4.3e-4, paper_lambda = 10;
 
-/* The norm of a row of features, each scaled by norm_bound, is at most 1: so is what a record's log ratio changes by
- * per unit. */
+/* The norm of a row of features, each scaled by norm_bound, is at most 1: so is what a record's log ratio
+ * changes by per unit. */
 static regression_source_t source_of(char formula[1024], char schema[4096]) {
   size_t f = (size_t)snprintf(formula, 1024, "is_nine ~ 0"), s;
-  s = (size_t)snprintf(schema, 4096, "dataset: digits\nrelation: substitute\ncolumns:\n  is_nine: {type: binary}\n");
+  s = (size_t)snprintf(schema, 4096,
+                       "dataset: digits\nrelation: substitute\ncolumns:\n  is_nine: {type: binary}\n");
   for (size_t j = 1; j <= dim; j++) {
     f += (size_t)snprintf(formula + f, 1024 - f, " + pc%zu", j);
-    s += (size_t)snprintf(schema + s, 4096 - s, "  pc%zu: {type: numeric, lower: %g, upper: %g}\n", j, -norm_bound,
-                          norm_bound);
+    s += (size_t)snprintf(schema + s, 4096 - s, "  pc%zu: {type: numeric, lower: %g, upper: %g}\n", j,
+                          -norm_bound, norm_bound);
   }
   return (regression_source_t){.formula = formula,
                                .schema = schema,
                                .train = "mnist_7v9_pca50_train.csv",
                                .test = "mnist_7v9_pca50_test.csv",
                                .family = TACIT_FAMILY_BERNOULLI,
-                               .prior_sd = 100, /* the paper's is flat; this one is 10 on a component's own scale */
+                               .prior_sd =
+                                   100, /* the paper's is flat; this one is 10 on a component's own scale */
                                .n = 15000};
 }
 
@@ -80,8 +82,8 @@ static void follow(const regression_t *r, const tacit_draws_t *draws, walk_t *wa
 static void finish(const regression_t *r, trial_t *t, walk_t *walk) {
   outcome_t outcome;
   walk->n_iterations = t->settings.n_warmup + t->settings.n_draws;
-  walk->total_epsilon = tacit_method_find(t->method)->is_private ? trial_epsilon(&r->train, t,
-                                                                                 walk->n_iterations) : INFINITY;
+  walk->total_epsilon =
+      tacit_method_find(t->method)->is_private ? trial_epsilon(&r->train, t, walk->n_iterations) : INFINITY;
   trial_run(&r->train, t, &outcome);
   follow(r, &outcome.draws, walk);
   walk->batch = fmin((double)outcome.notes.n_ratio / (double)walk->n_iterations,
@@ -126,9 +128,10 @@ static void run_planned(const run_t *run, const regression_t *r, double epsilon,
 /* ---- Figure 3 ---- */
 
 static void write_rows(run_t *run, const walk_t *walks) {
-  table_t table = table_open(run, "",
-                             "method,epsilon of one iteration,iterations,epsilon of all by our accountant,epsilon of "
-                             "all by adding,mean batch,acceptance,test accuracy,milliseconds an iteration");
+  table_t table =
+      table_open(run, "",
+                 "method,epsilon of one iteration,iterations,epsilon of all by our accountant,epsilon of "
+                 "all by adding,mean batch,acceptance,test accuracy,milliseconds an iteration");
   for (size_t i = 0; i < n_runs; i++) {
     const walk_t *w = &walks[i];
     char one[32] = "-", all[32] = "not private", sum[32] = "-", batch[32] = "-";
@@ -140,9 +143,8 @@ static void write_rows(run_t *run, const walk_t *walks) {
     if (isfinite(w->total_epsilon)) {
       snprintf(all, sizeof all, "%.3g", w->total_epsilon);
     }
-    table_row(&table, true, "%s,%s,%zu,%s,%s,%s,%.2f,%.4f,%.3f", w->label, one, w->n_iterations, all, sum, batch,
-              w->accept_rate,
-              w->last_accuracy, w->milliseconds);
+    table_row(&table, true, "%s,%s,%zu,%s,%s,%s,%.2f,%.4f,%.3f", w->label, one, w->n_iterations, all, sum,
+              batch, w->accept_rate, w->last_accuracy, w->milliseconds);
   }
   table_close(&table);
 }
@@ -150,10 +152,13 @@ static void write_rows(run_t *run, const walk_t *walks) {
 static void draw(run_t *run, const walk_t *walks) {
   static double total[n_runs][2], accuracy[n_runs][2];
   chart_t chart = {.title = "DP-Fast MH paper, Figure 3: MNIST 7 or 9", .n_columns = 2, .n_panels = 2};
-  chart.panels[0] = (panel_t){.title = "mean of all draws so far", .x_label = "iterations",
-                              .y_label = "test accuracy", .log_x = true};
+  chart.panels[0] = (panel_t){.title = "mean of all draws so far",
+                              .x_label = "iterations",
+                              .y_label = "test accuracy",
+                              .log_x = true};
   chart.panels[1] = (panel_t){.title = "at the end, by what the chain costs",
-                              .x_label = "epsilon of all iterations (delta = 1e-5)", .y_label = "test accuracy",
+                              .x_label = "epsilon of all iterations (delta = 1e-5)",
+                              .y_label = "test accuracy",
                               .log_x = true};
   for (int i = 0; i < n_runs; i++) {
     panel_add(&chart.panels[0], walks[i].label, i, isfinite(walks[i].total_epsilon) ? MARK_LINE : MARK_DASHED,
@@ -168,7 +173,8 @@ static void draw(run_t *run, const walk_t *walks) {
 }
 
 static void explain(run_t *run, const regression_t *r, const walk_t *walks) {
-  double length = paper_step * sqrt(dim), rate = (double)r->train.n * norm_bound * length + paper_lambda, own = 0;
+  double length = paper_step * sqrt(dim), rate = (double)r->train.n * norm_bound * length + paper_lambda,
+         own = 0;
   for (size_t i = 0; i < r->train.n; i++) {
     double square = 0;
     for (size_t j = 0; j < dim; j++) {
@@ -177,39 +183,45 @@ static void explain(run_t *run, const regression_t *r, const walk_t *walks) {
     own += sqrt(square);
   }
   say(run,
-      "\n**What the paper says.** epsilon = 0.05 and delta = 1e-5 an iteration, steps normal(0, (4.3e-4)^2), lambda "
+      "\n**What the paper says.** epsilon = 0.05 and delta = 1e-5 an iteration, steps normal(0, (4.3e-4)^2), "
+      "lambda "
       "= 10, K = 225, 40000 iterations, accuracy of the mean of all draws.\n\n**What differs.** (1) Its code "
-      "compares 2 log(1 + 1 / (lambda C M)) with the budget instead of 2 log(1 + C M / lambda), so that no noise is "
-      "ever added ([corrections](../corrections/corrections.md), `wrong-threshold`); the rule is min(1, r), which "
-      "is not private without. Here it is Barker's. (2) Its bounds are the norms of the records, which are private; "
-      "here the bound is one public norm, %g. At the paper's step the mean batch is %.0f with its bounds, about K, "
-      "and %.0f with ours: beyond K, so that all records would be looked at. Batches here are n (a + b) with a = b. "
-      "(3) A move has one length, which makes a decision cost the epsilon given.\n\n**What it shows.** At 0.05 an "
-      "iteration the walk of minibatches reaches an accuracy of %.3f, that of all records, whose moves are half as "
-      "long again, %.3f; HMC without privacy %.3f. The chain costs epsilon = %.3g by our accountant, not 0.05, and "
+      "compares 2 log(1 + 1 / (lambda C M)) with the budget instead of 2 log(1 + C M / lambda), so that no "
+      "noise is "
+      "ever added ([corrections](../corrections/corrections.md), `wrong-threshold`); the rule is min(1, r), "
+      "which "
+      "is not private without. Here it is Barker's. (2) Its bounds are the norms of the records, which are "
+      "private; "
+      "here the bound is one public norm, %g. At the paper's step the mean batch is %.0f with its bounds, "
+      "about K, "
+      "and %.0f with ours: beyond K, so that all records would be looked at. Batches here are n (a + b) with "
+      "a = b. "
+      "(3) A move has one length, which makes a decision cost the epsilon given.\n\n**What it shows.** At "
+      "0.05 an "
+      "iteration the walk of minibatches reaches an accuracy of %.3f, that of all records, whose moves are "
+      "half as "
+      "long again, %.3f; HMC without privacy %.3f. The chain costs epsilon = %.3g by our accountant, not "
+      "0.05, and "
       "%g by adding up. At %.3g for everything, DP-MALA with settings from public facts has %.3f.\n\n",
       norm_bound, own * length + paper_lambda, rate, walks[0].last_accuracy, walks[1].last_accuracy,
-      walks[4].last_accuracy,
-      walks[0].total_epsilon, walks[0].step_epsilon * (double)walks[0].n_iterations, walks[3].total_epsilon,
-      walks[3].last_accuracy);
+      walks[4].last_accuracy, walks[0].total_epsilon, walks[0].step_epsilon * (double)walks[0].n_iterations,
+      walks[3].total_epsilon, walks[3].last_accuracy);
 }
 
 static void run_logistic(run_t *run) {
-  static walk_t walks[n_runs] = {{.label = "DP-Fast MH: 0.05 an iteration", .method = "dp-fast-mh",
-                                  .step_epsilon = 0.05},
-                                 {.label = "the same with all records", .method = "dp-fast-mh-full",
-                                  .step_epsilon = 0.05},
-                                 {.label = "DP-Fast MH: 0.01 an iteration", .method = "dp-fast-mh",
-                                  .step_epsilon = 0.01},
-                                 {.label = "DP-MALA planned", .method = "dp-mala"},
-                                 {.label = "HMC without privacy", .method = "hmc"}};
+  static walk_t walks[n_runs] = {
+      {.label = "DP-Fast MH: 0.05 an iteration", .method = "dp-fast-mh", .step_epsilon = 0.05},
+      {.label = "the same with all records", .method = "dp-fast-mh-full", .step_epsilon = 0.05},
+      {.label = "DP-Fast MH: 0.01 an iteration", .method = "dp-fast-mh", .step_epsilon = 0.01},
+      {.label = "DP-MALA planned", .method = "dp-mala"},
+      {.label = "HMC without privacy", .method = "hmc"}};
   char formula[1024], schema[4096];
   regression_source_t source = source_of(formula, schema);
   regression_t r;
   regression_open(run, &source, &r);
   say(run, "\n%s: %zu records for fitting, %zu for tests.\n",
-      r.is_real ? "MNIST, digits 7 and 9" : "A simulated stand-in, because the files are not there", r.train.n,
-      r.n_test);
+      r.is_real ? "MNIST, digits 7 and 9" : "A simulated stand-in, because the files are not there",
+      r.train.n, r.n_test);
   for (size_t i = 0; i < 3; i++) {
     run_walk(run, &r, &walks[i]);
   }
@@ -218,13 +230,13 @@ static void run_logistic(run_t *run) {
   write_rows(run, walks);
   draw(run, walks);
   explain(run, &r, walks);
-  /* One decision of bounded range epsilon is epsilon^2 / 8 zCDP; that of 1500 and more costs far less than their sum.
+  /* One decision of bounded range epsilon is epsilon^2 / 8 zCDP; that of 1500 and more costs far less than
+   * their sum.
    * */
   check(run, walks[0].total_epsilon < 0.15 * walks[0].step_epsilon * (double)walks[0].n_iterations,
         "the accountant's epsilon of the chain, %.3g, is below 15 %% of the sum", walks[0].total_epsilon);
   check(run, fabs(walks[0].batch / ((double)r.train.n * 2 * 0.05 / 3) - 1) < 0.02,
-        "the mean batch is %.1f, of %.1f expected",
-        walks[0].batch, (double)r.train.n * 2 * 0.05 / 3);
+        "the mean batch is %.1f, of %.1f expected", walks[0].batch, (double)r.train.n * 2 * 0.05 / 3);
   /* The standard error of a share of 2000 and more test rows is below 0.012. */
   check(run, walks[4].last_accuracy > walks[0].last_accuracy - 0.03 && walks[0].last_accuracy > 0.6,
         "accuracy %.3f of the walk, %.3f without privacy", walks[0].last_accuracy, walks[4].last_accuracy);

@@ -1,17 +1,26 @@
 /*
- * [Zhang2023, section 6.1]: truncated mixture of two normals, N = 50000, temperature 500; two parameters, two modes.
+ * [Zhang2023, section 6.1]: truncated mixture of two normals, N = 50000, temperature 500; two parameters, two
+ * modes.
  *
- * The acceptance rule is Barker's: with the paper's min(1, r) a decision without noise is not private at any epsilon
- * (docs/theory.md, section 11). A proposal has a fixed length M, so each decision costs the same, b (2 + b / a) with b
- * = c M.
+ * The acceptance rule is Barker's: with the paper's min(1, r) a decision without noise is not private at any
+ * epsilon (docs/theory.md, section 11). A proposal has a fixed length M, so each decision costs the same, b
+ * (2 + b / a) with b = c M.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "papers.h"
 
-enum { n_records = 50000, grid = 100, n_cells = grid * grid, fine = 2, n_levels = 385, most_runs = 8,
-      most_chains = 3, n_marks = 10 };
+enum {
+  n_records = 50000,
+  grid = 100,
+  n_cells = grid * grid,
+  fine = 2,
+  n_levels = 385,
+  most_runs = 8,
+  most_chains = 3,
+  n_marks = 10
+};
 
 static const double temperature = 500, step_delta = 1e-5, paper_step = 0.06, paper_lambda = 10;
 static const double box[4] = {-2, 3, -3, 3}; /* of the paper's pictures */
@@ -22,7 +31,8 @@ typedef struct mixture {
   tacit_model_t model;
   target_t target;
   float *x;
-  /* c: of a record's tempered log ratio per unit of length, for |x| <= 3 and |theta_j| <= 3 [Zhang2023, E.1] */
+  /* c: of a record's tempered log ratio per unit of length, for |x| <= 3 and |theta_j| <= 3 [Zhang2023, E.1]
+   */
   double bound;
   double cells[n_cells]; /* posterior probabilities */
 } mixture_t;
@@ -36,8 +46,8 @@ static double log_posterior(const double *count, double t1, double t2) {
   return sum;
 }
 
-/* Records are multiples of 1/64, so that the likelihood is a sum over 385 levels, and cells are integrated over 4
- * points. */
+/* Records are multiples of 1/64, so that the likelihood is a sum over 385 levels, and cells are integrated
+ * over 4 points. */
 static void integrate(mixture_t *m, const double *count) {
   double total = 0, top = log_posterior(count, 0, 1);
   memset(m->cells, 0, sizeof m->cells);
@@ -83,13 +93,14 @@ static void close_mixture(mixture_t *m) {
 }
 
 static size_t cell_of(double t1, double t2) {
-  double i = floor(grid * (t1 - box[0]) / (box[1] - box[0])), j = floor(grid * (t2 - box[2]) / (box[3] - box[2]));
+  double i = floor(grid * (t1 - box[0]) / (box[1] - box[0])),
+         j = floor(grid * (t2 - box[2]) / (box[3] - box[2]));
   bool is_inside = i >= 0 && i < grid && j >= 0 && j < grid;
   return is_inside ? (size_t)i * grid + (size_t)j : n_cells;
 }
 
-/* The authors' estimate: of histograms, empty cells counting 1e-13, against the exact cells here instead of a long
- * run. */
+/* The authors' estimate: of histograms, empty cells counting 1e-13, against the exact cells here instead of a
+ * long run. */
 static double symmetric_kl(const mixture_t *m, const double *count, double n) {
   double sum = 0;
   for (size_t i = 0; i < n_cells; i++) {
@@ -151,19 +162,17 @@ typedef struct series_of_runs {
   double log_density[most_runs]; /* mean log_density_of_draws() */
   const char *method, *label;
   size_t n, n_iterations, n_chains;
-  double step_epsilon[most_runs], total_epsilon[most_runs], length[most_runs], kl[most_runs], batch[most_runs],
-  expected_batch[most_runs];
+  double step_epsilon[most_runs], total_epsilon[most_runs], length[most_runs], kl[most_runs],
+      batch[most_runs], expected_batch[most_runs];
   /* the latter of one iteration of one chain */
   double one_epsilon[most_runs], accept_rate[most_runs], milliseconds[most_runs];
   double mark[n_marks], kl_at[n_marks], seconds_at[n_marks]; /* of the run at the paper's step epsilon */
 } series_of_runs_t;
 
 /*
- * Settings whose decision costs step_epsilon. All records: 2 b; penalty: the paper's noise, sqrt(2 log(1.25 / delta))
- * / epsilon
- * sensitivities, at the length where its sd is 1.5. Minibatch: b (2 + b / a), with a = b as long as a move is not
- * longer than is
- * useful; what is left then pays for a smaller batch.
+ * Settings whose decision costs step_epsilon. All records: 2 b; penalty: the paper's noise, sqrt(2 log(1.25 /
+ * delta)) / epsilon sensitivities, at the length where its sd is 1.5. Minibatch: b (2 + b / a), with a = b as
+ * long as a move is not longer than is useful; what is left then pays for a smaller batch.
  */
 static trial_t trial_of(const mixture_t *m, const char *method, double step_epsilon, double *length) {
   trial_t t = trial_default(method, 7);
@@ -207,8 +216,8 @@ static void run_series(const mixture_t *m, series_of_runs_t *s, const double *st
     t.settings.n_chains = 1;
     s->step_epsilon[i] = step_epsilons[i];
     s->one_epsilon[i] = trial_epsilon(&m->target, &t, 1);
-    s->expected_batch[i] = tacit_curator_minibatch_size(n_records, t.settings.accept_rule.max_bound,
-                                                        t.settings.intensity);
+    s->expected_batch[i] =
+        tacit_curator_minibatch_size(n_records, t.settings.accept_rule.max_bound, t.settings.intensity);
     s->total_epsilon[i] = trial_epsilon(&m->target, &t, s->n_iterations);
     t.settings.n_chains = s->n_chains;
     t.settings.n_draws = s->n_iterations;
@@ -247,17 +256,29 @@ static void draw(run_t *run, const mixture_t *m, const series_of_runs_t *s, cons
   one_cost = b * (2 + b / a);
   chart_t chart = {.title = "DP-Fast MH paper, Figure 1: truncated mixture", .n_columns = 2, .n_panels = 5};
   chart.panels[0] = (panel_t){.title = "(a) as in the paper: epsilon of one iteration",
-                              .x_label = "epsilon of one iteration", .y_label = "symmetric KL", .log_x = true, .log_y =
-                                  true};
+                              .x_label = "epsilon of one iteration",
+                              .y_label = "symmetric KL",
+                              .log_x = true,
+                              .log_y = true};
   chart.panels[1] = (panel_t){.title = "the same, by epsilon of the whole chain",
-                              .x_label = "epsilon of all iterations (delta = 1e-5)", .y_label = "symmetric KL", .log_x =
-                                  true, .log_y = true};
-  chart.panels[2] = (panel_t){.title = "(b) at epsilon = 0.05 an iteration", .x_label = "iterations",
-                              .y_label = "symmetric KL", .log_y = true};
-  chart.panels[3] = (panel_t){.title = "(c) at epsilon = 0.05 an iteration", .x_label = "seconds",
-                              .y_label = "symmetric KL", .log_x = true, .log_y = true};
-  chart.panels[4] = (panel_t){.title = "(d) batch size against privacy, step 0.06", .x_label = "mean batch size",
-                              .y_label = "epsilon of one iteration", .log_x = true, .log_y = true};
+                              .x_label = "epsilon of all iterations (delta = 1e-5)",
+                              .y_label = "symmetric KL",
+                              .log_x = true,
+                              .log_y = true};
+  chart.panels[2] = (panel_t){.title = "(b) at epsilon = 0.05 an iteration",
+                              .x_label = "iterations",
+                              .y_label = "symmetric KL",
+                              .log_y = true};
+  chart.panels[3] = (panel_t){.title = "(c) at epsilon = 0.05 an iteration",
+                              .x_label = "seconds",
+                              .y_label = "symmetric KL",
+                              .log_x = true,
+                              .log_y = true};
+  chart.panels[4] = (panel_t){.title = "(d) batch size against privacy, step 0.06",
+                              .x_label = "mean batch size",
+                              .y_label = "epsilon of one iteration",
+                              .log_x = true,
+                              .log_y = true};
   for (int i = 0; i < n_series; i++) {
     panel_add(&chart.panels[0], s[i].label, i, MARK_DOTS, s[i].step_epsilon, s[i].kl, s[i].n);
     panel_add(&chart.panels[1], s[i].label, i, MARK_DOTS, s[i].total_epsilon, s[i].kl, s[i].n);
@@ -272,15 +293,16 @@ static void draw(run_t *run, const mixture_t *m, const series_of_runs_t *s, cons
 }
 
 static void write_rows(run_t *run, const series_of_runs_t *s) {
-  table_t table = table_open(run, "",
-                             "method,epsilon of one iteration,iterations,epsilon of all by our accountant,epsilon of "
-                             "all by adding,length of a move,mean batch,acceptance,symmetric KL,milliseconds an "
-                             "iteration");
+  table_t table =
+      table_open(run, "",
+                 "method,epsilon of one iteration,iterations,epsilon of all by our accountant,epsilon of "
+                 "all by adding,length of a move,mean batch,acceptance,symmetric KL,milliseconds an "
+                 "iteration");
   for (size_t k = 0; k < n_series; k++) {
     for (size_t i = 0; i < s[k].n; i++) {
-      table_row(&table, true, "%s,%g,%zu,%.3g,%.4g,%.3g,%.0f,%.2f,%.3f,%.3f", s[k].method, s[k].step_epsilon[i],
-                s[k].n_iterations,
-                s[k].total_epsilon[i], s[k].step_epsilon[i] * (double)s[k].n_iterations, s[k].length[i], s[k].batch[i],
+      table_row(&table, true, "%s,%g,%zu,%.3g,%.4g,%.3g,%.0f,%.2f,%.3f,%.3f", s[k].method,
+                s[k].step_epsilon[i], s[k].n_iterations, s[k].total_epsilon[i],
+                s[k].step_epsilon[i] * (double)s[k].n_iterations, s[k].length[i], s[k].batch[i],
                 s[k].accept_rate[i], s[k].kl[i], s[k].milliseconds[i]);
     }
   }
@@ -294,23 +316,35 @@ static void explain(run_t *run, const mixture_t *m, const series_of_runs_t *s, d
       "\n**What the paper says.** epsilon = 0.05 and delta = 1e-5 an iteration, lambda = 10, K = 60, steps "
       "normal(0, 0.06^2), 20000 iterations; its curves have no numbers. Symmetric KL is estimated as in the "
       "authors' program, from 100 by 100 cells with empty ones counted as 1e-13, here against exact cell "
-      "probabilities: %.2f for as many independent draws as the longest run has.\n\n**What differs.** (1) The "
+      "probabilities: %.2f for as many independent draws as the longest run has.\n\n**What differs.** (1) "
+      "The "
       "acceptance rule: min(1, r) without noise, the paper's free branch, is not private at any epsilon "
-      "([corrections](../corrections/corrections.md), `reject-minibatch`); Barker's rule is, at c M (2 + C M / "
-      "lambda) a step. (2) c is public, %.4f, and the same for all records, from |x| <= 3 and |theta| <= 3, and is "
-      "enforced by clipping: it is the paper's bound at |x| = 3. (3) A move has one length, so that every decision "
-      "costs the same. (4) Branches follow a public rule.\n\n**What it shows.** At the paper's own steps and lambda "
-      "a decision costs %.4f, not 0.05, with the guarantee proven (its batch: %.0f records). At 0.05 a decision, "
-      "moves can be as long as is useful (0.16; longer ones are rejected too often for this estimate, which counts "
-      "empty cells), and what is left buys smaller batches: panel (d) is the paper's three-way trade-off. But "
-      "epsilon of one iteration says nothing of a chain: %zu of them at 0.05 add up to %.0f, at which nothing is "
-      "protected; our accountant certifies %.3g for the same decisions, because a decision's cost falls with the "
-      "square of its bound (panel 2, and column 4). The paper's noise makes the penalty method of all records "
-      "cheaper in total than its %g an iteration suggest (%.3g for %zu iterations), at %.0f times the time of a "
+      "([corrections](../corrections/corrections.md), `reject-minibatch`); Barker's rule is, at c M (2 + C M "
+      "/ "
+      "lambda) a step. (2) c is public, %.4f, and the same for all records, from |x| <= 3 and |theta| <= 3, "
+      "and is "
+      "enforced by clipping: it is the paper's bound at |x| = 3. (3) A move has one length, so that every "
+      "decision "
+      "costs the same. (4) Branches follow a public rule.\n\n**What it shows.** At the paper's own steps and "
+      "lambda "
+      "a decision costs %.4f, not 0.05, with the guarantee proven (its batch: %.0f records). At 0.05 a "
+      "decision, "
+      "moves can be as long as is useful (0.16; longer ones are rejected too often for this estimate, which "
+      "counts "
+      "empty cells), and what is left buys smaller batches: panel (d) is the paper's three-way trade-off. "
+      "But "
+      "epsilon of one iteration says nothing of a chain: %zu of them at 0.05 add up to %.0f, at which "
+      "nothing is "
+      "protected; our accountant certifies %.3g for the same decisions, because a decision's cost falls with "
+      "the "
+      "square of its bound (panel 2, and column 4). The paper's noise makes the penalty method of all "
+      "records "
+      "cheaper in total than its %g an iteration suggest (%.3g for %zu iterations), at %.0f times the time "
+      "of a "
       "minibatch.\n\n",
       floor, m->bound, b * (2 + b / a), tacit_curator_minibatch_size(n_records, b, a), s[0].n_iterations,
-      0.05 * (double)s[0].n_iterations, s[0].total_epsilon[last], 0.05, s[2].total_epsilon[1], s[2].n_iterations,
-      s[2].milliseconds[1] / s[0].milliseconds[last]);
+      0.05 * (double)s[0].n_iterations, s[0].total_epsilon[last], 0.05, s[2].total_epsilon[1],
+      s[2].n_iterations, s[2].milliseconds[1] / s[0].milliseconds[last]);
 }
 
 static void check_mixture(run_t *run, const mixture_t *m, const series_of_runs_t *s) {
@@ -332,15 +366,15 @@ static void check_mixture(run_t *run, const mixture_t *m, const series_of_runs_t
   for (size_t i = 0; i < n_cells; i++) {
     expected += m->cells[i] > 0 ? m->cells[i] * log(m->cells[i]) : 0;
   }
-  /* A log density in two dimensions has an sd of about 1, and a chain of 2000 moves some 100 effective values of it; a
-   * likelihood raised to the power p has a mean 1 - 1 / p higher. */
+  /* A log density in two dimensions has an sd of about 1, and a chain of 2000 moves some 100 effective values
+   * of it; a likelihood raised to the power p has a mean 1 - 1 / p higher. */
   check(run, fabs(s[0].log_density[last] - expected) < (run->quick ? 0.4 : 0.15),
-        "mean log probability of the cells that draws are in: %.3f, expected %.3f", s[0].log_density[last], expected);
-  /* Seeds are fixed. The modes are 2.2 apart: moves of 0.038, all that 0.002 buys, need thousands of steps from one to
-   * the other; moves
-   * of 0.16 some two hundred. */
-  check(run, s[0].kl[last] < s[0].kl[0], "symmetric KL at epsilon = 0.05 an iteration, %.2f, is below %.2f at 0.002",
-        s[0].kl[last],
+        "mean log probability of the cells that draws are in: %.3f, expected %.3f", s[0].log_density[last],
+        expected);
+  /* Seeds are fixed. The modes are 2.2 apart: moves of 0.038, all that 0.002 buys, need thousands of steps
+   * from one to the other; moves of 0.16 some two hundred. */
+  check(run, s[0].kl[last] < s[0].kl[0],
+        "symmetric KL at epsilon = 0.05 an iteration, %.2f, is below %.2f at 0.002", s[0].kl[last],
         s[0].kl[0]);
 }
 
@@ -354,8 +388,12 @@ static void run_mixture(run_t *run) {
   static const char *const labels[n_series] = {"DP-Fast MH, Barker's rule", "the same with all records",
                                                "penalty method, the paper's noise"};
   for (size_t i = 0; i < n_series; i++) {
-    s[i] = (series_of_runs_t){.method = methods[i], .label = labels[i], .n_chains = i == 0 ? n_chains : 1,
-                              .n_iterations = i == 0 ? n_iterations : run->quick ? 150 : 5000};
+    s[i] = (series_of_runs_t){.method = methods[i],
+                              .label = labels[i],
+                              .n_chains = i == 0 ? n_chains : 1,
+                              .n_iterations = i == 0       ? n_iterations
+                                              : run->quick ? 150
+                                                           : 5000};
     bool is_short = run->quick || i > 0;
     run_series(m, &s[i], is_short ? few : all, is_short ? 2 : 5);
   }
@@ -363,9 +401,10 @@ static void run_mixture(run_t *run) {
     floor_at[k] = kl_of_exact(run, m, (k + 1) * n_iterations / n_marks);
   }
   say(run,
-      "\n%zu chain%s of %zu iterations for minibatches (the median is given), one of %zu where all records are looked "
+      "\n%zu chain%s of %zu iterations for minibatches (the median is given), one of %zu where all records "
+      "are looked "
       "at; all start "
-           "at 0, nothing is discarded, as in the authors' program.\n",
+      "at 0, nothing is discarded, as in the authors' program.\n",
       n_chains, n_chains > 1 ? "s" : "", n_iterations, s[1].n_iterations);
   write_rows(run, s);
   draw(run, m, s, floor_at);
@@ -374,5 +413,5 @@ static void run_mixture(run_t *run) {
   close_mixture(m);
 }
 
-const study_t study_fast_mixture = {"fast-mh-mixture", 'c', "[Zhang2023], Figure 1", "DP-Fast MH: truncated mixture",
-                                    run_mixture};
+const study_t study_fast_mixture = {"fast-mh-mixture", 'c', "[Zhang2023], Figure 1",
+                                    "DP-Fast MH: truncated mixture", run_mixture};

@@ -1,6 +1,7 @@
 /*
  * tacit-papers [--quick] [--only a|b|c|d|NAME] [--list] --out DIR: recompute results of the papers.
- * Exit status 0 if all that was asserted holds, 1 if not or if nothing could be written, 2 for a wrong command line.
+ * Exit status 0 if all that was asserted holds, 1 if not or if nothing could be written, 2 for a wrong
+ * command line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,10 @@
 #include "../command.h"
 #include "papers.h"
 
-static const study_t *const studies[] = {&study_hmc_budget,       &study_hmc_marginals, &study_hmc_clipping,
-                                         &study_sghmc_accounting, &study_sghmc_radon,   &study_sghmc_phase,
-                                         &study_fast_mixture,     &study_fast_logistic, &study_privatized_grid};
+static const study_t *const studies[] = {
+    &study_hmc_budget,       &study_hmc_marginals, &study_hmc_clipping,
+    &study_sghmc_accounting, &study_sghmc_radon,   &study_sghmc_phase,
+    &study_fast_mixture,     &study_fast_logistic, &study_privatized_grid};
 enum { n_studies = sizeof studies / sizeof studies[0] };
 
 static int list(void) {

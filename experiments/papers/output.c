@@ -7,8 +7,8 @@
 
 FILE *open_output(const run_t *run, const char *suffix, const char *extension) {
   char path[4096];
-  int n = snprintf(path, sizeof path, "%s/%s%s%s%s", run->out, run->study->name, suffix[0] != '\0' ? "-" : "", suffix,
-                   extension);
+  int n = snprintf(path, sizeof path, "%s/%s%s%s%s", run->out, run->study->name, suffix[0] != '\0' ? "-" : "",
+                   suffix, extension);
   FILE *file = n > 0 && (size_t)n < sizeof path ? fopen(path, "w") : NULL;
   if (file == NULL) {
     fprintf(stderr, "tacit-papers: cannot write %s\n", path);
@@ -89,8 +89,8 @@ void table_row(table_t *table, bool is_shown, const char *format, ...) {
     n_fields += *s == ',';
   }
   if (n_fields != table->n_columns) {
-    fprintf(stderr, "tacit-papers: %s: %zu fields in a table of %zu columns: %s\n", table->run->study->name, n_fields,
-            table->n_columns, text);
+    fprintf(stderr, "tacit-papers: %s: %zu fields in a table of %zu columns: %s\n", table->run->study->name,
+            n_fields, table->n_columns, text);
     exit(1);
   }
   fprintf(table->csv, "%s\n", text);

@@ -1,8 +1,7 @@
 /*
- * The frame of the reproductions: a study recomputes one figure or table of a paper with the library's own methods,
- * and writes
- * NAME.csv, NAME.svg and NAME.md: numbers, picture, and what differs from the paper and why. What must hold is
- * asserted.
+ * The frame of the reproductions: a study recomputes one figure or table of a paper with the library's own
+ * methods, and writes NAME.csv, NAME.svg and NAME.md: numbers, picture, and what differs from the paper and
+ * why. What must hold is asserted.
  */
 #ifndef PAPERS_H
 #define PAPERS_H
@@ -23,8 +22,8 @@
 typedef struct run run_t;
 
 typedef struct study {
-  const char *name; /* --only NAME */
-  char part;        /* --only a, b, c or d */
+  const char *name;   /* --only NAME */
+  char part;          /* --only a, b, c or d */
   const char *source; /* key of docs/references.md, and place */
   const char *title;
   void (*run)(run_t *run);
@@ -82,7 +81,7 @@ typedef struct series {
   const char *label; /* NULL: not in the legend */
   int colour;        /* equal labels have equal colours */
   mark_t mark;
-  const double *x, *y; /* shape (n); points that are not finite break a line */
+  const double *x, *y;      /* shape (n); points that are not finite break a line */
   const double *low, *high; /* error bars, or NULL */
   size_t n;
 } series_t;
@@ -103,8 +102,8 @@ typedef struct chart {
 } chart_t;
 
 /* Add a curve to a panel and return it. */
-series_t *panel_add(panel_t *panel, const char *label, int colour, mark_t mark, const double *x, const double *y,
-                    size_t n);
+series_t *panel_add(panel_t *panel, const char *label, int colour, mark_t mark, const double *x,
+                    const double *y, size_t n);
 /* Write STUDY[-suffix].svg and refer to it in the Markdown. */
 void chart_write(run_t *run, const char *suffix, const chart_t *chart);
 
@@ -146,13 +145,12 @@ trial_t trial_default(const char *method, uint64_t seed);
 /* Certified epsilon at trial.delta of n_iterations of every chain, all together; 0 of an exposed method. */
 double trial_epsilon(const target_t *target, const trial_t *trial, size_t n_iterations);
 /*
- * Most iterations of every chain, at most `most`, with trial_epsilon() <= epsilon: exact for Gaussian releases, else
- * up to 1 %
- * fewer.
+ * Most iterations of every chain, at most `most`, with trial_epsilon() <= epsilon: exact for Gaussian
+ * releases, else up to 1 % fewer.
  */
 size_t trial_affordable(const target_t *target, const trial_t *trial, double epsilon, size_t most);
-/* Complete the settings by tacit_plan() for a budget of epsilon; inv_metric: shape (dim), to be kept until after the
- * run. */
+/* Complete the settings by tacit_plan() for a budget of epsilon; inv_metric: shape (dim), to be kept until
+ * after the run. */
 void trial_plan(const target_t *target, trial_t *trial, double epsilon, double *inv_metric);
 /* Run settings.n_draws iterations, whatever they cost. */
 void trial_run(const target_t *target, const trial_t *trial, outcome_t *outcome);
@@ -160,20 +158,21 @@ void outcome_clear(outcome_t *outcome);
 
 /* ---- data sets of a formula (design.c) ---- */
 
-/* Scaled features and response of all rows, unpacked, and the model; parameters are reported as the sampler has them.
+/* Scaled features and response of all rows, unpacked, and the model; parameters are reported as the sampler
+ * has them.
  * */
 typedef struct regression {
   tacit_model_t model;
   target_t train;
-  float *x, *x_test; /* rows of n_features + 1, the response last */
+  float *x, *x_test;                    /* rows of n_features + 1, the response last */
   size_t n_features, n_test, n_classes; /* classes: of a categorical response, else 0 */
-  bool is_real; /* false: simulated, because the file is not there */
+  bool is_real;                         /* false: simulated, because the file is not there */
 } regression_t;
 
 /*
- * Read TACIT_SHARED/data/train (rows for which the column `split` is 1 are the test set; or, if split is NULL, the
- * file `test` is), or
- * simulate n records (a fifth of them for tests) from the model with coefficients of size 1.
+ * Read TACIT_SHARED/data/train (rows for which the column `split` is 1 are the test set; or, if split is
+ * NULL, the file `test` is), or simulate n records (a fifth of them for tests) from the model with
+ * coefficients of size 1.
  */
 typedef struct regression_source {
   const char *formula, *schema, *train, *test, *split;
@@ -184,8 +183,8 @@ typedef struct regression_source {
 void regression_open(const run_t *run, const regression_source_t *source, regression_t *regression);
 void regression_clear(regression_t *regression);
 
-/* Share of test rows whose most probable class is right, and mean log probability of the right one, averaged over n
- * draws. */
+/* Share of test rows whose most probable class is right, and mean log probability of the right one, averaged
+ * over n draws. */
 typedef struct prediction {
   double accuracy, log_score;
 } prediction_t;

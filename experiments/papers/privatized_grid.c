@@ -1,7 +1,7 @@
 /*
- * [ChangAwanRao, Figure 2]: effective draws a second of Gibbs and HMC given a noisy clamped mean, over epsilon, the number of
- * records and how far they spread beside the prior. theta ~ N(0, 1), records N(theta, ratio) clamped to [-1, 1], their mean
- * released with Gaussian noise at delta = 1e-5.
+ * [ChangAwanRao, Figure 2]: effective draws a second of Gibbs and HMC given a noisy clamped mean, over
+ * epsilon, the number of records and how far they spread beside the prior. theta ~ N(0, 1), records N(theta,
+ * ratio) clamped to [-1, 1], their mean released with Gaussian noise at delta = 1e-5.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -12,10 +12,18 @@
 
 enum { n_epsilons = 5, n_sizes = 3, n_ratios = 7, n_samplers = 6 };
 
-static const double epsilons[n_epsilons] = {0.1, 0.3, 1, 3, 10}, ratios[n_ratios] = {0.01, 0.1, 0.5, 1, 2, 5, 10};
+static const double epsilons[n_epsilons] = {0.1, 0.3, 1, 3, 10},
+                    ratios[n_ratios] = {0.01, 0.1, 0.5, 1, 2, 5, 10};
 static const size_t sizes[n_sizes] = {100, 500, 1000};
 
-typedef enum sampler_name { GIBBS = 0, INTERWOVEN, HMC_PAPER, HMC_JOINT, HMC_COLLECTIVE, MARGINAL } sampler_name_t;
+typedef enum sampler_name {
+  GIBBS = 0,
+  INTERWOVEN,
+  HMC_PAPER,
+  HMC_JOINT,
+  HMC_COLLECTIVE,
+  MARGINAL
+} sampler_name_t;
 
 typedef struct sampler {
   const char *label;
@@ -34,8 +42,8 @@ static const sampler_t samplers[n_samplers] = {
     {"records integrated out", TACIT_AUGMENT_MARGINAL, false, TACIT_PATH_JOINT, false}};
 
 /* Effective draws of theta per processor second, warm-up included. */
-static double rate_of(const tacit_latent_model_t *model, const tacit_release_t *release, const sampler_t *sampler,
-                      size_t n_draws, uint64_t seed) {
+static double rate_of(const tacit_latent_model_t *model, const tacit_release_t *release,
+                      const sampler_t *sampler, size_t n_draws, uint64_t seed) {
   tacit_augment_settings_t s = tacit_augment_settings_default();
   s.method = sampler->method;
   s.interweave = sampler->interweave;
@@ -84,7 +92,8 @@ typedef struct grid {
   double rates[n_epsilons][n_sizes][n_samplers][n_ratios];
 } grid_t;
 
-/* What holds all over the grid: least and greatest of the ratio of two samplers' rates, and the first in the corner. */
+/* What holds all over the grid: least and greatest of the ratio of two samplers' rates, and the first in the
+ * corner. */
 typedef struct advantage {
   double least, greatest, corner;
 } advantage_t;
@@ -109,7 +118,8 @@ static advantage_t compare(const grid_t *grid, sampler_name_t a, sampler_name_t 
 static void draw_grid(run_t *run, const grid_t *grid) {
   static char titles[n_epsilons * n_sizes][48];
   static chart_t chart;
-  chart = (chart_t){.title = "Effective draws of theta a second, given a noisy clamped mean", .n_columns = n_sizes};
+  chart = (chart_t){.title = "Effective draws of theta a second, given a noisy clamped mean",
+                    .n_columns = n_sizes};
   for (size_t e = 0; e < n_epsilons; e++) {
     for (size_t i = 0; i < n_sizes; i++) {
       char *title = titles[chart.n_panels];
@@ -143,32 +153,46 @@ static void explain(run_t *run, const grid_t *grid) {
               joint = compare(grid, HMC_JOINT, HMC_PAPER), woven = compare(grid, INTERWOVEN, GIBBS),
               best = compare(grid, HMC_COLLECTIVE, INTERWOVEN);
   say(run,
-      "\n%s a cell, one chain each; processor time, warm-up included. The paper prints the ratio of its two samplers as a "
+      "\n%s a cell, one chain each; processor time, warm-up included. The paper prints the ratio of its two "
+      "samplers as a "
       "picture, without numbers.\n\n"
-      "**What differs.** The paper's HMC multiplies by a dense (n + 1) x (n + 1) matrix in every step; here the same mass costs "
-      "O(n) ([theory](../../theory.md), section 12), so its sampler with its settings (step 0.03, 20 steps) is far cheaper here "
-      "than there. It is not adapted: a trajectory of length 0.6 is a tenth of a period. The adapted samplers choose their "
+      "**What differs.** The paper's HMC multiplies by a dense (n + 1) x (n + 1) matrix in every step; here "
+      "the same mass costs "
+      "O(n) ([theory](../../theory.md), section 12), so its sampler with its settings (step 0.03, 20 steps) "
+      "is far cheaper here "
+      "than there. It is not adapted: a trajectory of length 0.6 is a tenth of a period. The adapted "
+      "samplers choose their "
       "step by dual averaging and a length of a quarter period.\n\n"
-      "**What it shows.** HMC of theta and the records' mean, followed by a Gibbs sweep of the records, has %s to %s times "
-      "the effective draws a second of the Gibbs sampler of [Ju2022] over the grid, %.0f times in the coupled corner (epsilon = "
-      "0.1, n = 1000, ratio 0.01; the paper's own settings: %s to %s times). Moving all records by HMC has %s to %s times "
-      "those of the paper's settings: where records spread over both clamps, accuracy in n dimensions wants small steps. "
-      "Interweaving mends Gibbs itself: %s to %s times as many effective draws, and HMC has %s to %s times as many as "
+      "**What it shows.** HMC of theta and the records' mean, followed by a Gibbs sweep of the records, has "
+      "%s to %s times "
+      "the effective draws a second of the Gibbs sampler of [Ju2022] over the grid, %.0f times in the "
+      "coupled corner (epsilon = "
+      "0.1, n = 1000, ratio 0.01; the paper's own settings: %s to %s times). Moving all records by HMC has "
+      "%s to %s times "
+      "those of the paper's settings: where records spread over both clamps, accuracy in n dimensions wants "
+      "small steps. "
+      "Interweaving mends Gibbs itself: %s to %s times as many effective draws, and HMC has %s to %s times "
+      "as many as "
       "interwoven Gibbs. Left to itself, `tacit infer` takes interwoven Gibbs up to 1000 "
       "records, which has no step to adapt, and beyond no records at all, at a cost free of n.\n\n",
       run->quick ? "One repeat of 1000 iterations" : "Five repeats of 5000 iterations (the paper: ten)",
-      factor(collective.least, text[0]), factor(collective.greatest, text[1]), collective.corner, factor(paper.least, text[2]),
-      factor(paper.greatest, text[3]), factor(joint.least, text[4]), factor(joint.greatest, text[5]), factor(woven.least, text[6]),
-      factor(woven.greatest, text[7]), factor(best.least, text[8]), factor(best.greatest, text[9]));
-  check(run, collective.corner >= 10, "in the coupled corner HMC has %.0f times the effective draws of Gibbs, at least 10",
+      factor(collective.least, text[0]), factor(collective.greatest, text[1]), collective.corner,
+      factor(paper.least, text[2]), factor(paper.greatest, text[3]), factor(joint.least, text[4]),
+      factor(joint.greatest, text[5]), factor(woven.least, text[6]), factor(woven.greatest, text[7]),
+      factor(best.least, text[8]), factor(best.greatest, text[9]));
+  check(run, collective.corner >= 10,
+        "in the coupled corner HMC has %.0f times the effective draws of Gibbs, at least 10",
         collective.corner);
-  check(run, collective.least >= 0.5, "nowhere has adapted HMC less than half of those of Gibbs (least: %.2f)", collective.least);
+  check(run, collective.least >= 0.5,
+        "nowhere has adapted HMC less than half of those of Gibbs (least: %.2f)", collective.least);
 }
 
 static void run_grid(run_t *run) {
   static grid_t grid;
-  table_t table = table_open(run, "", "epsilon,records,variance ratio,gibbs,gibbs interwoven,hmc paper,hmc joint,hmc collective,"
-                                      "marginal,collective / gibbs");
+  table_t table =
+      table_open(run, "",
+                 "epsilon,records,variance ratio,gibbs,gibbs interwoven,hmc paper,hmc joint,hmc collective,"
+                 "marginal,collective / gibbs");
   for (size_t e = 0; e < n_epsilons; e++) {
     for (size_t i = 0; i < n_sizes; i++) {
       for (size_t r = 0; r < n_ratios; r++) {
@@ -176,9 +200,9 @@ static void run_grid(run_t *run) {
         bool is_corner = (e == 0 || e == n_epsilons - 1) && i == n_sizes - 1 && (r == 0 || r == n_ratios - 1);
         if (!run->quick || is_corner) {
           measure_cell(run, epsilons[e], sizes[i], ratios[r], x);
-          table_row(&table, is_corner || r == 3, "%g,%zu,%g,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.2f", epsilons[e], sizes[i], ratios[r],
-                    x[GIBBS], x[INTERWOVEN], x[HMC_PAPER], x[HMC_JOINT], x[HMC_COLLECTIVE], x[MARGINAL],
-                    x[HMC_COLLECTIVE] / x[GIBBS]);
+          table_row(&table, is_corner || r == 3, "%g,%zu,%g,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.2f", epsilons[e],
+                    sizes[i], ratios[r], x[GIBBS], x[INTERWOVEN], x[HMC_PAPER], x[HMC_JOINT],
+                    x[HMC_COLLECTIVE], x[MARGINAL], x[HMC_COLLECTIVE] / x[GIBBS]);
         }
         for (int k = 0; k < n_samplers; k++) {
           grid.rates[e][i][k][r] = x[k];

@@ -1,7 +1,7 @@
 /*
- * [SGHMCthesis, Tables 6.1 and 6.2]: softmax regression of the floor on which radon was measured (5 levels) on the
- * logarithms of the
- * measurement and of the county's uranium, without privacy and at the thesis' three budgets.
+ * [SGHMCthesis, Tables 6.1 and 6.2]: softmax regression of the floor on which radon was measured (5 levels)
+ * on the logarithms of the measurement and of the county's uranium, without privacy and at the thesis' three
+ * budgets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +61,8 @@ static result_t fit_exposed(const run_t *run, const regression_t *r, const char 
 /*
  * As the thesis runs it: the mean loss instead of the sum, so that the posterior is raised to the power 1 / n
  * (theory.md, section 11).
- * The noise of its account, sqrt(2 C / (eta L^2)) clip bounds on an unscaled sum, then is all that friction takes, and
- * more
- * noise comes from the sampler's own moves.
+ * The noise of its account, sqrt(2 C / (eta L^2)) clip bounds on an unscaled sum, then is all that friction
+ * takes, and more noise comes from the sampler's own moves.
  */
 static result_t fit_tempered(const run_t *run, const regression_t *r, const fit_t *fit) {
   trial_t t = trial_default("dp-sghmc", 5);
@@ -133,11 +132,12 @@ static const char *const labels[n_methods] = {"HMC without privacy", "the most f
 
 static void draw_radon(run_t *run, result_t results[n_methods][n_budgets]) {
   static double x[n_budgets], accuracy[n_methods][n_budgets], score[n_methods][n_budgets];
-  chart_t chart = {.title = "Radon: which floor? Softmax regression under privacy", .n_columns = 2, .n_panels = 2};
-  chart.panels[0] = (panel_t){.title = "test accuracy", .x_label = "epsilon (delta = 1e-5)",
-                              .y_label = "share of right answers"};
-  chart.panels[1] = (panel_t){.title = "test log score", .x_label = "epsilon (delta = 1e-5)",
-                              .y_label = "mean log probability"};
+  chart_t chart = {
+      .title = "Radon: which floor? Softmax regression under privacy", .n_columns = 2, .n_panels = 2};
+  chart.panels[0] = (panel_t){
+      .title = "test accuracy", .x_label = "epsilon (delta = 1e-5)", .y_label = "share of right answers"};
+  chart.panels[1] = (panel_t){
+      .title = "test log score", .x_label = "epsilon (delta = 1e-5)", .y_label = "mean log probability"};
   for (int m = 0; m < n_methods; m++) {
     for (size_t i = 0; i < n_budgets; i++) {
       x[i] = fits[i].published_epsilon;
@@ -155,22 +155,24 @@ static void check_radon(run_t *run, result_t results[n_methods][n_budgets]) {
   prediction_t hmc = results[0][0].prediction, base = results[1][0].prediction;
   const result_t *tempered = results[2], *private_fit = &results[3][n_budgets - 1];
   /* On some 2500 test rows a difference of two scores of the same rows has a standard error below 0.01. */
-  check(run, hmc.log_score > base.log_score + 0.05, "HMC's log score, %.3f, is above that of frequencies, %.3f",
-        hmc.log_score, base.log_score);
+  check(run, hmc.log_score > base.log_score + 0.05,
+        "HMC's log score, %.3f, is above that of frequencies, %.3f", hmc.log_score, base.log_score);
   check(run, tempered[0].prediction.log_score < base.log_score,
         "the posterior to the power 1/n predicts worse than frequencies: %.3f",
         tempered[0].prediction.log_score);
-  check(run, private_fit->prediction.log_score > base.log_score &&
-        private_fit->prediction.log_score < hmc.log_score + 0.01,
-        "DP-SGHMC of the posterior at the largest budget, %.3f, is between them", private_fit->prediction.log_score);
+  check(run,
+        private_fit->prediction.log_score > base.log_score &&
+            private_fit->prediction.log_score < hmc.log_score + 0.01,
+        "DP-SGHMC of the posterior at the largest budget, %.3f, is between them",
+        private_fit->prediction.log_score);
   double worst = 0;
   for (int m = 3; m < n_methods; m++) {
     for (size_t i = 0; i < n_budgets; i++) {
       worst = fmax(worst, results[m][i].epsilon / fits[i].published_epsilon);
     }
   }
-  check(run, worst < 1.003, "no planned fit costs more than its budget (%.4f of it; 0.003 is the bracket's width)",
-        worst);
+  check(run, worst < 1.003,
+        "no planned fit costs more than its budget (%.4f of it; 0.003 is the bracket's width)", worst);
 }
 
 static void run_radon(run_t *run) {
@@ -178,9 +180,9 @@ static void run_radon(run_t *run) {
   result_t results[n_methods][n_budgets];
   regression_open(run, &source, &r);
   say(run, "\n%s: %zu records for fitting, %zu for tests.\n",
-      r.is_real ? "radon.csv" : "A simulated stand-in, because the file is not there",
-      r.train.n, r.n_test);
-  table_t table = table_open(run, "", "fit,thesis: epsilon,epsilon at delta = 1e-5,iterations,accuracy,mean log score");
+      r.is_real ? "radon.csv" : "A simulated stand-in, because the file is not there", r.train.n, r.n_test);
+  table_t table =
+      table_open(run, "", "fit,thesis: epsilon,epsilon at delta = 1e-5,iterations,accuracy,mean log score");
   results[0][0] = fit_exposed(run, &r, "hmc");
   results[1][0] = (result_t){.epsilon = INFINITY, .prediction = majority(&r)};
   result_t sghmc = fit_exposed(run, &r, "sghmc");
@@ -203,19 +205,24 @@ static void run_radon(run_t *run) {
   table_close(&table);
   draw_radon(run, results);
   say(run,
-      "\n**What differs.** The thesis' tables are known here by their budgets alone, so ours are compared with "
-      "frequencies and with HMC without privacy. (1) The thesis steps along the gradient of the mean loss, and so "
+      "\n**What differs.** The thesis' tables are known here by their budgets alone, so ours are compared "
+      "with "
+      "frequencies and with HMC without privacy. (1) The thesis steps along the gradient of the mean loss, "
+      "and so "
       "samples the posterior to the power 1/n, whose predictions are worse than frequencies (mean log score "
       "%.2f; frequencies %.2f), while its account is that of the sum: with noise against what is summed, %zu "
-      "trajectories of its first setting cost %.2f, the noise growing more slowly than the thesis' as steps shrink (theory.md, "
+      "trajectories of its first setting cost %.2f, the noise growing more slowly than the thesis' as steps "
+      "shrink (theory.md, "
       "section 17). (2) The posterior itself, at the same budget, from %zu and %zu "
-      "trajectories at the smallest and the largest, with settings from public facts alone (`tacit plan`), predicts "
-      "nearly as well as HMC from epsilon = 10 on. These fits protect under substitution; a start by ten released "
-      "gradients is part of what they cost. (3) Batches are drawn by Poisson sampling, which is what the account "
+      "trajectories at the smallest and the largest, with settings from public facts alone (`tacit plan`), "
+      "predicts "
+      "nearly as well as HMC from epsilon = 10 on. These fits protect under substitution; a start by ten "
+      "released "
+      "gradients is part of what they cost. (3) Batches are drawn by Poisson sampling, which is what the "
+      "account "
       "assumes; the thesis' are shuffled.\n\n",
       results[2][0].prediction.log_score, results[1][0].prediction.log_score, results[2][0].n_iterations,
-      results[2][0].epsilon,
-      results[3][0].n_iterations, results[3][n_budgets - 1].n_iterations);
+      results[2][0].epsilon, results[3][0].n_iterations, results[3][n_budgets - 1].n_iterations);
   check_radon(run, results);
   regression_clear(&r);
 }

@@ -4,7 +4,8 @@
  *
  * The records x_1 .. x_n are unknown; known are their distribution f(x | theta), the prior p(theta), and
  *
- *     y = sum_i t(x_i) + noise,      t(x) = clamp(x) | (clamp(x), clamp(x)^2) | indicator of a cell | products of columns
+ *     y = sum_i t(x_i) + noise,      t(x) = clamp(x) | (clamp(x), clamp(x)^2) | indicator of a cell |
+ * products of columns
  *
  * so that the target is p(theta, x | y), proportional to p(theta) prod f(x_i | theta) g(y | sum t(x_i)).
  * Everything here is post-processing of y and of public settings: it costs no privacy.
@@ -21,12 +22,16 @@ extern "C" {
 
 /** Distribution of a record. */
 typedef enum tacit_latent_kind {
-  TACIT_LATENT_GAUSSIAN = 0,   /**< N(mean, sd^2); mean ~ N(mean_location, mean_scale^2), variance known or inverse gamma */
-  TACIT_LATENT_POISSON = 1,    /**< Poisson(rate); rate ~ Gamma(rate_shape, rate_rate) */
-  TACIT_LATENT_REGRESSION = 3, /**< a normal row of features and a response, linear given them; columns mapped to [-1, 1] */
-  /** A normal row of features, mapped to [-1, 1], and a binary response: P(1) is logistic in the features, unclamped. */
+  TACIT_LATENT_GAUSSIAN =
+      0, /**< N(mean, sd^2); mean ~ N(mean_location, mean_scale^2), variance known or inverse gamma */
+  TACIT_LATENT_POISSON = 1, /**< Poisson(rate); rate ~ Gamma(rate_shape, rate_rate) */
+  TACIT_LATENT_REGRESSION =
+      3, /**< a normal row of features and a response, linear given them; columns mapped to [-1, 1] */
+  /** A normal row of features, mapped to [-1, 1], and a binary response: P(1) is logistic in the features,
+     unclamped. */
   TACIT_LATENT_LOGISTIC = 4,
-  TACIT_LATENT_CATEGORICAL = 2 /**< a cell of a table; its factors are independent, each with Dirichlet probabilities */
+  TACIT_LATENT_CATEGORICAL =
+      2 /**< a cell of a table; its factors are independent, each with Dirichlet probabilities */
 } tacit_latent_kind_t;
 
 /**
@@ -41,26 +46,28 @@ typedef struct tacit_latent_model {
   double variance_shape, variance_scale; /**< density v^(-shape - 1) exp(-scale / v), both > 0 */
   double rate_shape, rate_rate;          /**< both > 0 */
   /**
-   * Regression: of the response on the features, and of each feature on those before it, all with the same priors on the
-   * mapped scale: intercepts and slopes N(0, coefficient_scale^2), residual variances inverse gamma as above.
-   * Logistic: the coefficients N(0, coefficient_scale^2); intercepts and slopes of the features N(0, feature_scale^2).
+   * Regression: of the response on the features, and of each feature on those before it, all with the same
+   * priors on the mapped scale: intercepts and slopes N(0, coefficient_scale^2), residual variances inverse
+   * gamma as above. Logistic: the coefficients N(0, coefficient_scale^2); intercepts and slopes of the
+   * features N(0, feature_scale^2).
    */
   double coefficient_scale, feature_scale; /**< > 0 */
-  size_t n_features;                     /**< 1 .. 20 */
-  size_t n_factors;                      /**< >= 1 */
-  const size_t *n_levels;                /**< shape (n_factors), each >= 2; the product, number of cells, <= 65536 */
-  const double *concentration;           /**< Dirichlet parameters of all factors in turn, each > 0 */
+  size_t n_features;                       /**< 1 .. 20 */
+  size_t n_factors;                        /**< >= 1 */
+  const size_t *n_levels;      /**< shape (n_factors), each >= 2; the product, number of cells, <= 65536 */
+  const double *concentration; /**< Dirichlet parameters of all factors in turn, each > 0 */
 } tacit_latent_model_t;
 
 /** What was summed over the records. */
 typedef enum tacit_release_kind {
   TACIT_RELEASE_SUM = 0,     /**< of clamp(x): 1 value; gaussian and poisson */
   TACIT_RELEASE_MOMENTS = 1, /**< of clamp(x) and of clamp(x)^2: 2 values; gaussian */
-  /** Of z_j, then of z_i z_j, i <= j, row by row; z_j in [-1, 1] is a clamped column, the response last; regression. */
+  /** Of z_j, then of z_i z_j, i <= j, row by row; z_j in [-1, 1] is a clamped column, the response last;
+     regression. */
   TACIT_RELEASE_PRODUCTS = 3,
   /** Of the features as above, and then of (y - 1/2) (1, z_1 .. z_d), y being 0 or 1; logistic. */
   TACIT_RELEASE_SCORE = 4,
-  TACIT_RELEASE_COUNTS = 2   /**< records in each cell, the last factor fastest; categorical */
+  TACIT_RELEASE_COUNTS = 2 /**< records in each cell, the last factor fastest; categorical */
 } tacit_release_kind_t;
 
 /** Noise of each value, independent. The discrete distributions live on the multiples of `step`. */
@@ -70,9 +77,10 @@ typedef enum tacit_release_noise {
   TACIT_RELEASE_DISCRETE_GAUSSIAN = 2, /**< weights exp(-e^2 / (2 scale^2)) [Canonne2020] */
   TACIT_RELEASE_DISCRETE_LAPLACE = 3,  /**< weights exp(-|e| / scale) */
   /* Of records of a program alone (tacit_noisy_t). */
-  TACIT_RELEASE_NONE = 4,        /**< counts as they are */
-  TACIT_RELEASE_RESPONSES = 5,   /**< counts of answers: each record gave the cell it is in, or another, by `channel` */
-  TACIT_RELEASE_EXPONENTIAL = 6  /**< of a quantile: candidate c with weight exp(-|#{x < c} - q n| / scale) */
+  TACIT_RELEASE_NONE = 4, /**< counts as they are */
+  TACIT_RELEASE_RESPONSES =
+      5, /**< counts of answers: each record gave the cell it is in, or another, by `channel` */
+  TACIT_RELEASE_EXPONENTIAL = 6 /**< of a quantile: candidate c with weight exp(-|#{x < c} - q n| / scale) */
 } tacit_release_noise_t;
 
 /** What was released. Borrows its arrays. */
@@ -80,7 +88,8 @@ typedef struct tacit_release {
   tacit_release_kind_t kind;
   tacit_release_noise_t noise;
   double lower, upper; /**< clamp bounds of a record, lower < upper, finite; whole numbers for poisson */
-  double step;         /**< gaussian records, discrete noise: clamped records were rounded to multiples of it; else 0 */
+  double
+      step; /**< gaussian records, discrete noise: clamped records were rounded to multiples of it; else 0 */
   size_t n_values;
   const double *values; /**< sums over the records (not means), shape (n_values) */
   const double *scales; /**< noise scales of those sums, > 0, shape (n_values) */
@@ -88,20 +97,22 @@ typedef struct tacit_release {
 
 /** How to sample. */
 typedef enum tacit_augment_method {
-  /** MARGINAL where it is exact (gaussian: above 1000 records), above 20000 records where it applies; else GIBBS. */
+  /** MARGINAL where it is exact (gaussian: above 1000 records), above 20000 records where it applies; else
+     GIBBS. */
   TACIT_AUGMENT_AUTO = 0,
   /**
-   * Each record is proposed from the model and accepted by the noise's likelihood ratio [Ju2022]; theta from its
-   * conditional distribution. For gaussian records, interwoven with moves of theta that carry all records along [YuMeng2011].
+   * Each record is proposed from the model and accepted by the noise's likelihood ratio [Ju2022]; theta from
+   * its conditional distribution. For gaussian records, interwoven with moves of theta that carry all records
+   * along [YuMeng2011].
    */
   TACIT_AUGMENT_GIBBS = 1,
   /** Hamiltonian trajectories; gaussian records under Gaussian or Laplace noise. See tacit_augment_path_t. */
   TACIT_AUGMENT_HMC = 2,
   /**
-   * No latent records: cost free of n. Exact for counts (by slice sampling of the cells' counts) and for a sum under
-   * Gaussian or discrete noise (its likelihood by Fourier inversion; counts and rounded records of at most 4097 values).
-   * Else, Laplace noise, moments, products or a score, approximate: the sums are normal with the exact mean and covariance of clamped
-   * records (error of order 1/sqrt(n)).
+   * No latent records: cost free of n. Exact for counts (by slice sampling of the cells' counts) and for a
+   * sum under Gaussian or discrete noise (its likelihood by Fourier inversion; counts and rounded records of
+   * at most 4097 values). Else, Laplace noise, moments, products or a score, approximate: the sums are normal
+   * with the exact mean and covariance of clamped records (error of order 1/sqrt(n)).
    */
   TACIT_AUGMENT_MARGINAL = 3
 } tacit_augment_method_t;
@@ -115,13 +126,13 @@ typedef enum tacit_augment_path {
 typedef struct tacit_augment_settings {
   tacit_augment_method_t method;
   size_t n_chains, n_warmup, n_draws, thin; /**< n_draws are kept, each after `thin` iterations */
-  bool interweave;                          /**< GIBBS of gaussian records: moves that carry the records along */
-  tacit_augment_path_t path;                /**< HMC */
-  bool smooth_mass;                         /**< HMC: expected derivative of the clamp in the mass, not 1 */
-  double step_size;                         /**< HMC: > 0 fixed; 0: dual averaging during warm-up */
-  size_t n_leapfrog;                        /**< HMC: > 0 fixed; 0: length around pi/2, jittered by 20 % */
-  unsigned char key[32];                    /**< of the random moves, tacit/random.h */
-  size_t n_threads;                         /**< chains at a time; results do not depend on it */
+  bool interweave;           /**< GIBBS of gaussian records: moves that carry the records along */
+  tacit_augment_path_t path; /**< HMC */
+  bool smooth_mass;          /**< HMC: expected derivative of the clamp in the mass, not 1 */
+  double step_size;          /**< HMC: > 0 fixed; 0: dual averaging during warm-up */
+  size_t n_leapfrog;         /**< HMC: > 0 fixed; 0: length around pi/2, jittered by 20 % */
+  unsigned char key[32];     /**< of the random moves, tacit/random.h */
+  size_t n_threads;          /**< chains at a time; results do not depend on it */
   /**
    * Called before each iteration of each chain, from its thread; false stops the run. May be NULL.
    * Draws that every chain has are kept.
@@ -129,9 +140,10 @@ typedef struct tacit_augment_settings {
   bool (*proceed)(size_t chain, size_t iteration, void *user);
   void *user;
   /**
-   * Records of a program: room for a p-value of each published statistic, shape (n_published): how probable is it, at draws of theta, that what the
-   * model would have published is as far out? At most alpha with probability at most alpha where the model is right. NaN: not known. NULL: it is not
-   * asked for. Draws do not depend on it. [docs/theory.md, 12.16]
+   * Records of a program: room for a p-value of each published statistic, shape (n_published): how probable
+   * is it, at draws of theta, that what the model would have published is as far out? At most alpha with
+   * probability at most alpha where the model is right. NaN: not known. NULL: it is not asked for. Draws do
+   * not depend on it. [docs/theory.md, 12.16]
    */
   double *misfit;
 } tacit_augment_settings_t;
@@ -142,47 +154,53 @@ TACIT_API tacit_augment_settings_t tacit_augment_settings_default(void);
 /** How a run went; rates are over iterations after warm-up and all chains. */
 typedef struct tacit_augment_result {
   tacit_augment_method_t method; /**< the one used, never AUTO */
-  bool is_exact;                 /**< the chain's invariant distribution is the posterior, not an approximation of it */
-  bool is_complete;              /**< false: stopped by `proceed` */
-  double record_accept;          /**< share of record proposals accepted; NaN if there were none */
-  double min_record_accept;      /**< least acceptance probability of a record, >= exp(-epsilon) under pure epsilon-DP */
-  double path_accept;            /**< mean acceptance probability of trajectories; NaN if there were none */
-  double path_lost; /**< records of a program: share of those of full steps that were accepted with a probability below e^-10; else NaN */
-  double step_size;              /**< of trajectories, mean over chains; 0 if there were none */
-  size_t n_cells;                /**< records of a program: cells whose counts stand for them; else 0 */
+  bool is_exact;    /**< the chain's invariant distribution is the posterior, not an approximation of it */
+  bool is_complete; /**< false: stopped by `proceed` */
+  double record_accept;     /**< share of record proposals accepted; NaN if there were none */
+  double min_record_accept; /**< least acceptance probability of a record, >= exp(-epsilon) under pure
+                               epsilon-DP */
+  double path_accept;       /**< mean acceptance probability of trajectories; NaN if there were none */
+  double path_lost;         /**< records of a program: share of those of full steps that were accepted with a
+                               probability below e^-10; else NaN */
+  double step_size;         /**< of trajectories, mean over chains; 0 if there were none */
+  size_t n_cells;           /**< records of a program: cells whose counts stand for them; else 0 */
 } tacit_augment_result_t;
 
 /**
- * Quantities reported: gaussian mean (and sd), poisson rate, categorical probabilities of all factors in turn; regression
- * intercept, slopes and residual sd, on the mapped scale; logistic intercept and slopes.
+ * Quantities reported: gaussian mean (and sd), poisson rate, categorical probabilities of all factors in
+ * turn; regression intercept, slopes and residual sd, on the mapped scale; logistic intercept and slopes.
  */
 TACIT_API size_t tacit_latent_n_reported(const tacit_latent_model_t *model);
 
 /** Check a model and a release and that they fit; the message says how to mend them. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_validate(const tacit_latent_model_t *model,
-                                                               const tacit_release_t *release, tacit_error_t *err);
+                                                               const tacit_release_t *release,
+                                                               tacit_error_t *err);
 
 /**
  * Draw theta from p(theta | y).
  *
- * @param[out] draws   initialised by the call (clear with tacit_draws_clear, also after failure). stats: log_prior, and
- *                     the share of records accepted in the sweep, or the trajectory's acceptance probability.
+ * @param[out] draws   initialised by the call (clear with tacit_draws_clear, also after failure). stats:
+ * log_prior, and the share of records accepted in the sweep, or the trajectory's acceptance probability.
  * @param[out] result  may be NULL.
  * @return TACIT_ERR_ARGUMENT for settings, models or releases out of range, or a method that does not apply.
  *
  * Cost of an iteration: GIBBS about 10 ns a record; HMC about 1 ns a record and leapfrog
  * step; MARGINAL free of n, 2 to 100 microseconds. No allocation in an iteration.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t *model, const tacit_release_t *release,
-                                                      const tacit_augment_settings_t *settings, tacit_draws_t *draws,
-                                                      tacit_augment_result_t *result, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment(const tacit_latent_model_t *model,
+                                                      const tacit_release_t *release,
+                                                      const tacit_augment_settings_t *settings,
+                                                      tacit_draws_t *draws, tacit_augment_result_t *result,
+                                                      tacit_error_t *err);
 
 struct tacit_population;
 
 /**
- * How numbers were released: noise of this distribution was added, then the result was rounded to a multiple of `rounded`, then moved to the nearer of
- * [lower, upper] if it was outside, then withheld if it was below `suppressed`. The likelihood is that of what was published: a value at a bound is
- * a tail, a rounded one an interval, one that was withheld all that is below.
+ * How numbers were released: noise of this distribution was added, then the result was rounded to a multiple
+ * of `rounded`, then moved to the nearer of [lower, upper] if it was outside, then withheld if it was below
+ * `suppressed`. The likelihood is that of what was published: a value at a bound is a tail, a rounded one an
+ * interval, one that was withheld all that is below.
  */
 typedef struct tacit_noisy {
   tacit_release_noise_t noise;
@@ -190,10 +208,12 @@ typedef struct tacit_noisy {
   double rounded;      /**< 0: it was not rounded */
   double lower, upper; /**< infinite: it was not moved; else multiples of `rounded` */
   double suppressed;   /**< values below it are not shown, and NaN here; 0: all are shown */
-  /** Counts under GAUSSIAN or LAPLACE noise: at last all values were moved by one amount, so that they add up to the number of records. */
+  /** Counts under GAUSSIAN or LAPLACE noise: at last all values were moved by one amount, so that they add up
+   * to the number of records. */
   bool adds_up;
-  const double *channel; /**< RESPONSES: shape (n_values, n_values), row by row: probabilities of each answer of a record in a cell */
-  size_t n_values;     /**< those of the statistic */
+  const double *channel; /**< RESPONSES: shape (n_values, n_values), row by row: probabilities of each answer
+                            of a record in a cell */
+  size_t n_values;       /**< those of the statistic */
   const double *values;
 } tacit_noisy_t;
 
@@ -210,80 +230,94 @@ typedef struct tacit_published_statistic {
 /** Records of one distribution, which releases have all or none of. */
 typedef struct tacit_group {
   const char *name;    /**< for messages */
-  size_t n_records;    /**< public, below 2^31; 0: unknown, with a flat prior, which a release of their number goes with */
-  const double *given; /**< shape (n_columns): numbers that all of them have, public; NaN: as the program says. NULL: none. */
+  size_t n_records;    /**< public, below 2^31; 0: unknown, with a flat prior, which a release of their number
+                          goes with */
+  const double *given; /**< shape (n_columns): numbers that all of them have, public; NaN: as the program
+                          says. NULL: none. */
 } tacit_group_t;
 
 enum { TACIT_MAX_GROUPS = 64 };
 
 /**
- * Draw theta from p(theta | y) for groups of records of a program (tacit/program.h), given what was published of their statistics. Groups are
- * independent given theta; the same statistic of the same records may have been published any number of times.
+ * Draw theta from p(theta | y) for groups of records of a program (tacit/program.h), given what was published
+ * of their statistics. Groups are independent given theta; the same statistic of the same records may have
+ * been published any number of times.
  *
- * MARGINAL, which AUTO stands for where it applies: theta and the number of records in each cell, a cell being what the statistics tell apart. For
- * records with at most one real number, the others whole numbers of finitely many values, and statistics that are constant in cells. Cell
- * probabilities by quadrature over the record's distribution, counts by exact slices, theta by Hamiltonian trajectories; cost free of n.
- * [docs/theory.md, 12.12] GIBBS, for AUTO where there are no cells: each record drawn along, of programs whose records can be drawn
- * (tacit_population_obstacle()), n known; cost linear in n, some microsecond a record and iteration. [docs/theory.md, 12.13]
+ * MARGINAL, which AUTO stands for where it applies: theta and the number of records in each cell, a cell
+ * being what the statistics tell apart. For records with at most one real number, the others whole numbers of
+ * finitely many values, and statistics that are constant in cells. Cell probabilities by quadrature over the
+ * record's distribution, counts by exact slices, theta by Hamiltonian trajectories; cost free of n.
+ * [docs/theory.md, 12.12] GIBBS, for AUTO where there are no cells: each record drawn along, of programs
+ * whose records can be drawn (tacit_population_obstacle()), n known; cost linear in n, some microsecond a
+ * record and iteration. [docs/theory.md, 12.13]
  *
- * @param[out] draws   as tacit_augment(); numbers of records that are unknown are reported last, in the order of their groups.
+ * @param[out] draws   as tacit_augment(); numbers of records that are unknown are reported last, in the order
+ * of their groups.
  * @param[out] result  as tacit_augment().
- * @return TACIT_ERR_ARGUMENT for a method that does not apply, values that the release cannot have, or a density that does not integrate to 1.
+ * @return TACIT_ERR_ARGUMENT for a method that does not apply, values that the release cannot have, or a
+ * density that does not integrate to 1.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_groups,
-                                                                 const tacit_group_t *groups, size_t n_published,
-                                                                 const tacit_published_statistic_t *published,
-                                                                 const tacit_augment_settings_t *settings, tacit_draws_t *draws,
-                                                                 tacit_augment_result_t *result, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_population(
+    const struct tacit_population *population, size_t n_groups, const tacit_group_t *groups,
+    size_t n_published, const tacit_published_statistic_t *published,
+    const tacit_augment_settings_t *settings, tacit_draws_t *draws, tacit_augment_result_t *result,
+    tacit_error_t *err);
 
 struct tacit_population_statistic;
 
 enum { TACIT_TABLE_SHARE = 1, TACIT_TABLE_COUNT = 2, TACIT_TABLE_MAX_CELLS = 65536 };
 
 /**
- * A distribution of records that are cells of a table: log p(cell) is the sum of the cell's effects, up to what makes the cells add up to 1; effects are
- * normal(0, prior_sd) beforehand, of each group of records its own. Borrows its arrays.
+ * A distribution of records that are cells of a table: log p(cell) is the sum of the cell's effects, up to
+ * what makes the cells add up to 1; effects are normal(0, prior_sd) beforehand, of each group of records its
+ * own. Borrows its arrays.
  */
 typedef struct tacit_table_distribution {
-  size_t n_cells;         /**< 1 to 65536; those that no record can be in are left out */
+  size_t n_cells; /**< 1 to 65536; those that no record can be in are left out */
   size_t n_effects;
-  const size_t *begin;    /**< (n_cells + 1): the effects of cell c are effect[begin[c]] to effect[begin[c + 1] - 1] */
+  const size_t
+      *begin; /**< (n_cells + 1): the effects of cell c are effect[begin[c]] to effect[begin[c + 1] - 1] */
   const uint32_t *effect;
-  double prior_sd;        /**< > 0 */
-  size_t n_statistics;    /**< tables of counts, of what may have been published */
+  double prior_sd;     /**< > 0 */
+  size_t n_statistics; /**< tables of counts, of what may have been published */
   const struct tacit_population_statistic *statistics;
-  const uint32_t *value;  /**< (n_statistics, n_cells): the value of a statistic that counts a cell */
+  const uint32_t *value; /**< (n_statistics, n_cells): the value of a statistic that counts a cell */
   /**
-   * (values of all statistics + 1): the probability of a value's cells, all by one factor e^a, is moved by a move_sign[i] in effects move_effect[i],
-   * i from move_begin[v] to move_begin[v + 1] - 1. Chains go along these directions too.
+   * (values of all statistics + 1): the probability of a value's cells, all by one factor e^a, is moved by a
+   * move_sign[i] in effects move_effect[i], i from move_begin[v] to move_begin[v + 1] - 1. Chains go along
+   * these directions too.
    */
   const size_t *move_begin;
   const uint32_t *move_effect;
   const double *move_sign;
-  const uint8_t *reported; /**< (values of all statistics): TACIT_TABLE_SHARE | TACIT_TABLE_COUNT, what is reported of each */
+  const uint8_t *reported; /**< (values of all statistics): TACIT_TABLE_SHARE | TACIT_TABLE_COUNT, what is
+                              reported of each */
 } tacit_table_distribution_t;
 
 /**
- * As tacit_augment_population() by MARGINAL, the only method: exact. A group of unknown size needs no release of its number, since every record is counted.
+ * As tacit_augment_population() by MARGINAL, the only method: exact. A group of unknown size needs no release
+ * of its number, since every record is counted.
  *
- * @param[out] draws  effects of each group in turn; unknown numbers of records; of each group the probabilities of values of statistics that are to be
- *                    reported, then how many records they count.
+ * @param[out] draws  effects of each group in turn; unknown numbers of records; of each group the
+ * probabilities of values of statistics that are to be reported, then how many records they count.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_table(const tacit_table_distribution_t *table, size_t n_groups, const tacit_group_t *groups,
-                                                            size_t n_published, const tacit_published_statistic_t *published,
-                                                            const tacit_augment_settings_t *settings, tacit_draws_t *draws,
-                                                            tacit_augment_result_t *result, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_table(
+    const tacit_table_distribution_t *table, size_t n_groups, const tacit_group_t *groups, size_t n_published,
+    const tacit_published_statistic_t *published, const tacit_augment_settings_t *settings,
+    tacit_draws_t *draws, tacit_augment_result_t *result, tacit_error_t *err);
 
 struct tacit_rng;
 
 /**
- * A model and a mechanism of one's own: records of record_size numbers with distribution f(x | theta), and released values
- * y = sum_i t(x_i) + noise. Borrows its arrays. Functions must be pure but for the generator they are given.
+ * A model and a mechanism of one's own: records of record_size numbers with distribution f(x | theta), and
+ * released values y = sum_i t(x_i) + noise. Borrows its arrays. Functions must be pure but for the generator
+ * they are given.
  */
 typedef struct tacit_augment_plugin {
   size_t n_theta, record_size, n_values; /**< each >= 1 */
   const double *start;  /**< shape (n_theta): within the prior's support; chains begin near it */
-  const double *width;  /**< shape (n_theta), > 0: about the posterior's standard deviations; sets how fast, not where, chains go */
+  const double *width;  /**< shape (n_theta), > 0: about the posterior's standard deviations; sets how fast,
+                           not where, chains go */
   const double *values; /**< y, shape (n_values) */
   /** record <- a draw from f(. | theta), shape (record_size). */
   void (*draw_record)(void *user, const double *theta, struct tacit_rng *rng, double *record);
@@ -300,19 +334,19 @@ typedef struct tacit_augment_plugin {
 } tacit_augment_plugin_t;
 
 /**
- * Draw theta from p(theta | y): sweeps of records proposed from f and accepted by the noise's ratio [Ju2022, algorithm 1], then a
- * slice update of each element of theta. Exact; mixes slowly where the noise is far wider than what records vary by. Of the
- * settings it takes chains (one after the other), warm-up, draws, thin, key and proceed.
+ * Draw theta from p(theta | y): sweeps of records proposed from f and accepted by the noise's ratio [Ju2022,
+ * algorithm 1], then a slice update of each element of theta. Exact; mixes slowly where the noise is far
+ * wider than what records vary by. Of the settings it takes chains (one after the other), warm-up, draws,
+ * thin, key and proceed.
  *
- * @param[out] draws   initialised by the call; shape of a row (n_theta). A run that is stopped keeps draws only if all chains
- *                     have some.
+ * @param[out] draws   initialised by the call; shape of a row (n_theta). A run that is stopped keeps draws
+ * only if all chains have some.
  * @param[out] result  may be NULL.
  * @return TACIT_ERR_ARGUMENT for a plug-in that is not complete.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_with_plugin(const tacit_augment_plugin_t *plugin, size_t n_records,
-                                                                  const tacit_augment_settings_t *settings,
-                                                                  tacit_draws_t *draws, tacit_augment_result_t *result,
-                                                                  tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_augment_with_plugin(
+    const tacit_augment_plugin_t *plugin, size_t n_records, const tacit_augment_settings_t *settings,
+    tacit_draws_t *draws, tacit_augment_result_t *result, tacit_error_t *err);
 
 #ifdef __cplusplus
 }

@@ -7,15 +7,18 @@
  * an error) and takes an optional, caller-owned tacit_error_t that receives one
  * sentence for a person: what, where, what was expected, how to mend it.
  *
- * Pointers. Every pointer that a function takes must point to what its type and documented shape say, for the whole call, and no object that
- * it writes may be one that it reads, unless the function says otherwise. NULL may be passed only
+ * Pointers. Every pointer that a function takes must point to what its type and documented shape say, for the
+ * whole call, and no object that it writes may be one that it reads, unless the function says otherwise. NULL
+ * may be passed only
  * - as `tacit_error_t *err`, everywhere: nothing is said then but the status;
- * - to functions named ..._free and ..._close, which do nothing then (..._clear take an object, zeroed or initialised, also after failure);
+ * - to functions named ..._free and ..._close, which do nothing then (..._clear take an object, zeroed or
+ * initialised, also after failure);
  * - for an array whose documented shape has no elements;
  * - as `user`, which is handed to the caller's own function and not looked at;
  * - where the function, the member or the header says what NULL means.
- * NULL elsewhere is a fault of the caller: it is not looked for, and what happens is undefined, most often a crash. It is never a release: what is
- * spent is charged before anything is released. Members of structures and elements of arrays follow the same rule.
+ * NULL elsewhere is a fault of the caller: it is not looked for, and what happens is undefined, most often a
+ * crash. It is never a release: what is spent is charged before anything is released. Members of structures
+ * and elements of arrays follow the same rule.
  */
 #ifndef TACIT_BASE_H
 #define TACIT_BASE_H
@@ -25,13 +28,13 @@
 #include <stdint.h>
 
 #if defined(__GNUC__)
-#  define TACIT_API __attribute__((visibility("default")))
-#  define TACIT_MUST_USE __attribute__((warn_unused_result))
-#  define TACIT_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define TACIT_API __attribute__((visibility("default")))
+#define TACIT_MUST_USE __attribute__((warn_unused_result))
+#define TACIT_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
-#  define TACIT_API
-#  define TACIT_MUST_USE
-#  define TACIT_PRINTF(f, a)
+#define TACIT_API
+#define TACIT_MUST_USE
+#define TACIT_PRINTF(f, a)
 #endif
 
 #ifdef __cplusplus
@@ -78,7 +81,8 @@ TACIT_API void tacit_free(void *p);
 
 /** Return the library's version, "MAJOR.MINOR.PATCH". */
 TACIT_API const char *tacit_version(void);
-/** The commit that the library was built of, as `git describe --always --dirty` has it; "unknown" outside of a repository. */
+/** The commit that the library was built of, as `git describe --always --dirty` has it; "unknown" outside of
+ * a repository. */
 TACIT_API const char *tacit_commit(void);
 
 /** How neighbouring data sets differ. */

@@ -38,17 +38,19 @@ typedef enum tacit_range_rule {
 typedef struct tacit_column_schema {
   const char *name;
   tacit_column_type_t type;
-  double lower, upper;       /**< numeric and integer; 0 and 1 for binary */
-  bool has_typical;          /**< numeric and integer: is it publicly known where nine in ten values lie? */
+  double lower, upper; /**< numeric and integer; 0 and 1 for binary */
+  bool has_typical;    /**< numeric and integer: is it publicly known where nine in ten values lie? */
   double typical_low, typical_high; /**< there; meant only if it is known */
-  const char *units;         /**< numeric and integer: what one of it is, "years", for people who read reports; NULL: not said */
-  bool has_since;            /**< numeric and integer: are values dates, as days since this one? */
-  double since;              /**< a date, in days since 1970-01-01 */
-  bool has_labels;           /**< categorical: are levels the labels of values, in files that have such? */
+  const char *units; /**< numeric and integer: what one of it is, "years", for people who read reports; NULL:
+                        not said */
+  bool has_since;    /**< numeric and integer: are values dates, as days since this one? */
+  double since;      /**< a date, in days since 1970-01-01 */
+  bool has_labels;   /**< categorical: are levels the labels of values, in files that have such? */
   const char *const *levels; /**< categorical: shape (n_levels), in the user's order */
   size_t n_levels;
   tacit_missing_rule_t missing;
-  double missing_value; /**< TACIT_MISSING_VALUE: a value in bounds, or the index of a level; TACIT_MISSING_DROP: NaN */
+  double missing_value; /**< TACIT_MISSING_VALUE: a value in bounds, or the index of a level;
+                           TACIT_MISSING_DROP: NaN */
   tacit_range_rule_t out_of_range;
 } tacit_column_schema_t;
 
@@ -60,14 +62,14 @@ enum { TACIT_SCHEMA_MAX_BYTES = 1 << 22 }; /**< of a schema's file */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_read(tacit_schema_t **schema, const char *path,
                                                           tacit_error_t *err);
 /**
- * Read a schema from n bytes of YAML. `name` stands for the file in messages; "" of a text that nobody wrote, as one made from a dictionary: they
- * name the key at fault then, "columns.age.type", and not its line.
+ * Read a schema from n bytes of YAML. `name` stands for the file in messages; "" of a text that nobody wrote,
+ * as one made from a dictionary: they name the key at fault then, "columns.age.type", and not its line.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_parse(tacit_schema_t **schema, const char *text,
-                                                           size_t n, const char *name,
-                                                           tacit_error_t *err);
+                                                           size_t n, const char *name, tacit_error_t *err);
 TACIT_API void tacit_schema_free(tacit_schema_t *schema);
-TACIT_API const char *tacit_schema_dataset(const tacit_schema_t *schema); /**< "unnamed" where the schema has no name */
+TACIT_API const char *tacit_schema_dataset(
+    const tacit_schema_t *schema); /**< "unnamed" where the schema has no name */
 TACIT_API tacit_relation_t tacit_schema_relation(const tacit_schema_t *schema);
 /** Name of the person column, or NULL if the unit of privacy is a row. */
 TACIT_API const char *tacit_schema_unit(const tacit_schema_t *schema);
@@ -81,53 +83,64 @@ TACIT_API const tacit_column_schema_t *tacit_schema_column(const tacit_schema_t 
 /** Column by name, or NULL. */
 TACIT_API const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, const char *name);
 /**
- * One of these columns, shape (n_columns), whose missing values drop their records (TACIT_MISSING_DROP); NULL if there is none. How many
- * records count is then private under either relation.
+ * One of these columns, shape (n_columns), whose missing values drop their records (TACIT_MISSING_DROP); NULL
+ * if there is none. How many records count is then private under either relation.
  */
-TACIT_API const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns, size_t n_columns);
+TACIT_API const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns,
+                                            size_t n_columns);
 
 /**
- * The schema for rows that an analyst brings, which are nobody's records: no persons; a value that is out of range or no level is refused where a
- * record's would be replaced. A missing one is what the schema says:
- * its public value, or NaN where records are dropped, which predictions refuse.
+ * The schema for rows that an analyst brings, which are nobody's records: no persons; a value that is out of
+ * range or no level is refused where a record's would be replaced. A missing one is what the schema says: its
+ * public value, or NaN where records are dropped, which predictions refuse.
  * @param[in] columns  the names to keep, shape (n_columns), all of the schema; repeated ones count once.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **rows, const tacit_schema_t *schema,
-                                                                  const char *const *columns, size_t n_columns,
-                                                                  tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **rows,
+                                                                  const tacit_schema_t *schema,
+                                                                  const char *const *columns,
+                                                                  size_t n_columns, tacit_error_t *err);
 
 /**
- * Write a YAML template for a data file: its column names, and questions for everything else, since a type, bound or level read off
- * private data would be an unpaid release.
+ * Write a YAML template for a data file: its column names, and questions for everything else, since a type,
+ * bound or level read off private data would be an unpaid release.
  * @param[out] text  returns owned, NUL-terminated; free with tacit_text_free().
- * @return TACIT_ERR_SYNTAX also where the first row looks like a record: a number, a date, or a value of its own column.
+ * @return TACIT_ERR_SYNTAX also where the first row looks like a record: a number, a date, or a value of its
+ * own column.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft(const char *data_path, char **text,
                                                            tacit_error_t *err);
 /** The same where the first row is known to be names, whatever it looks like. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft_of_header(const char *data_path, char **text, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft_of_header(const char *data_path, char **text,
+                                                                     tacit_error_t *err);
 TACIT_API void tacit_text_free(char *text);
 
 /** Who reads may watch; every member may be NULL. Called on the thread that reads. */
 typedef struct tacit_stream_watch {
-  bool (*go_on)(void *user); /**< asked now and then, at least every 4096 rows; false: TACIT_ERR_INTERRUPTED, and nothing is left behind */
-  /** What a stream (tacit/arrow.h) itself says of its failure. It may quote a value: PRIVATE, and in no message of tacit's. */
+  bool (*go_on)(void *user); /**< asked now and then, at least every 4096 rows; false: TACIT_ERR_INTERRUPTED,
+                                and nothing is left behind */
+  /** What a stream (tacit/arrow.h) itself says of its failure. It may quote a value: PRIVATE, and in no
+   * message of tacit's. */
   void (*said)(void *user, const char *text);
   void *user;
 } tacit_stream_watch_t;
 
 struct ArrowArrayStream; /* tacit/arrow.h */
 
-/** Where records come from; borrowed but for the stream. Set one of path and stream; further members may be added. */
+/** Where records come from; borrowed but for the stream. Set one of path and stream; further members may be
+ * added. */
 typedef struct tacit_data_source {
-  /** "odbc:DSN=..." (what follows is ODBC's, and in no message). A file: CSV, or of SAS, SPSS or Stata by the ending of its name; a directory of
-   * tacit_table_import(); "-", the standard input, which is CSV and is read once, as pipes are. */
+  /** "odbc:DSN=..." (what follows is ODBC's, and in no message). A file: CSV, or of SAS, SPSS or Stata by the
+   * ending of its name; a directory of tacit_table_import(); "-", the standard input, which is CSV and is
+   * read once, as pipes are. */
   const char *path;
-  const char *query;               /**< of a database, path "odbc:DSN=...": what tacit_query_read() takes; else NULL */
-  const char *catalog;             /**< of a SAS file (.sas7bdat, .xpt): the catalogue (.sas7bcat) that holds labels of its values; else NULL */
-  const char *encoding;            /**< of text in CSV, SAS, SPSS or Stata files, as iconv calls it ("latin1"); NULL: as the file says, else UTF-8 */
-  const char *delimiter;           /**< between fields of CSV: one character, or "tab"; NULL: by the header row (see tacit_table_read_csv()) */
-  struct ArrowArrayStream *stream; /**< as in tacit_table_read_stream(): taken */
+  const char *query;     /**< of a database, path "odbc:DSN=...": what tacit_query_read() takes; else NULL */
+  const char *catalog;   /**< of a SAS file (.sas7bdat, .xpt): the catalogue (.sas7bcat) that holds labels of
+                            its values; else NULL */
+  const char *encoding;  /**< of text in CSV, SAS, SPSS or Stata files, as iconv calls it ("latin1"); NULL: as
+                            the file says, else UTF-8 */
+  const char *delimiter; /**< between fields of CSV: one character, or "tab"; NULL: by the header row (see
+                            tacit_table_read_csv()) */
+  struct ArrowArrayStream *stream;   /**< as in tacit_table_read_stream(): taken */
   const tacit_stream_watch_t *watch; /**< may be NULL */
 } tacit_data_source_t;
 
@@ -136,8 +149,8 @@ TACIT_API bool tacit_data_source_is_stream(const tacit_data_source_t *source);
 /** Is it the query of a database? */
 TACIT_API bool tacit_data_source_is_query(const tacit_data_source_t *source);
 /**
- * Take a query, or "@FILE" that holds one: one statement, which begins with select, with, values or table. Blanks and a semicolon at its end are
- * taken off. What it gives back it takes, too.
+ * Take a query, or "@FILE" that holds one: one statement, which begins with select, with, values or table.
+ * Blanks and a semicolon at its end are taken off. What it gives back it takes, too.
  * @param[out] text  returns owned; free with tacit_text_free().
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_query_read(const char *query, char **text, tacit_error_t *err);
@@ -148,7 +161,8 @@ TACIT_API void tacit_query_hash(const char *text, char hash[TACIT_QUERY_HASH_SIZ
 TACIT_API const char *tacit_data_source_name(const tacit_data_source_t *source);
 
 /** tacit_schema_draft() of any source; `is_header`: the first row of a CSV file is known to be names. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft_source(const tacit_data_source_t *source, bool is_header, char **text,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft_source(const tacit_data_source_t *source,
+                                                                  bool is_header, char **text,
                                                                   tacit_error_t *err);
 
 /** Columnar records; PRIVATE. */
@@ -163,41 +177,52 @@ typedef struct tacit_table_notes {
 
 /** What `tacit schema check` says. */
 typedef struct tacit_schema_report {
-  char *says, *warns;          /**< of the schema alone, public; lines that end with a newline */
-  char *for_holder;            /**< of records, PRIVATE: lines for the holder of the data alone; NULL before records were looked at */
-  size_t n_rows, n_units;      /**< of records, PRIVATE */
-  tacit_table_notes_t notes;   /**< of records, PRIVATE */
+  char *says, *warns; /**< of the schema alone, public; lines that end with a newline */
+  char *for_holder; /**< of records, PRIVATE: lines for the holder of the data alone; NULL before records were
+                       looked at */
+  size_t n_rows, n_units;    /**< of records, PRIVATE */
+  tacit_table_notes_t notes; /**< of records, PRIVATE */
 } tacit_schema_report_t;
 
 /** What there is to say of a schema that was read; nothing of records. Clear it, also after failure. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report(const tacit_schema_t *schema, tacit_schema_report_t *report, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report(const tacit_schema_t *schema,
+                                                            tacit_schema_report_t *report,
+                                                            tacit_error_t *err);
 /**
- * Look at every record by the rules of the schema, after tacit_schema_report(): all columns, nothing is kept. What is added is for whoever holds
- * them.
- * @return TACIT_ERR_DATA where a record breaks a rule, with its place, never its value; else as tacit_table_read_source().
+ * Look at every record by the rules of the schema, after tacit_schema_report(): all columns, nothing is kept.
+ * What is added is for whoever holds them.
+ * @return TACIT_ERR_DATA where a record breaks a rule, with its place, never its value; else as
+ * tacit_table_read_source().
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report_records(const tacit_schema_t *schema, const tacit_data_source_t *source,
-                                                                    tacit_schema_report_t *report, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report_records(const tacit_schema_t *schema,
+                                                                    const tacit_data_source_t *source,
+                                                                    tacit_schema_report_t *report,
+                                                                    tacit_error_t *err);
 TACIT_API void tacit_schema_report_clear(tacit_schema_report_t *report);
 
 /** The same of one column; for the curator's eyes only. */
 typedef struct tacit_column_notes {
-  size_t n_clamped, n_far; /**< moved to a bound; of them by more than the width of the bounds (0 of imported columns, which do not know) */
+  size_t n_clamped, n_far; /**< moved to a bound; of them by more than the width of the bounds (0 of imported
+                              columns, which do not know) */
   size_t n_missing;
 } tacit_column_notes_t;
 
 /**
- * Read records: a CSV or TSV file, the standard input ("-"), or a directory that tacit_table_import() wrote, whose columns are mapped and not read
- * until they are looked at. The directory must have been imported under the same rules for these columns, and must not be changed while it is open.
+ * Read records: a CSV or TSV file, the standard input ("-"), or a directory that tacit_table_import() wrote,
+ * whose columns are mapped and not read until they are looked at. The directory must have been imported under
+ * the same rules for these columns, and must not be changed while it is open.
  *
- * A CSV or TSV file (optionally gzip) is streamed: the text is never held in memory. The separator is that of comma, tab,
- * semicolon and | which the header row has most often outside of quotation marks, or what tacit_data_source_t says; where it is a semicolon, numbers may have a decimal comma. It is UTF-8, or UTF-16 where it begins with that
- * mark; tacit_data_source_t names others.
+ * A CSV or TSV file (optionally gzip) is streamed: the text is never held in memory. The separator is that of
+ * comma, tab, semicolon and | which the header row has most often outside of quotation marks, or what
+ * tacit_data_source_t says; where it is a semicolon, numbers may have a decimal comma. It is UTF-8, or UTF-16
+ * where it begins with that mark; tacit_data_source_t names others.
  *
- * Where units are persons, their rows may come in any order. A person has the first max_rows of them, in the order in which they come;
- * further ones are checked, and left out. Identifiers are texts of any kind: 7 and 07 are two persons.
+ * Where units are persons, their rows may come in any order. A person has the first max_rows of them, in the
+ * order in which they come; further ones are checked, and left out. Identifiers are texts of any kind: 7 and
+ * 07 are two persons.
  *
- * No records at all are TACIT_ERR_DATA under relation substitute, where their number is public; under add-remove they are read.
+ * No records at all are TACIT_ERR_DATA under relation substitute, where their number is public; under
+ * add-remove they are read.
  *
  * RFC 4180 quoting, CRLF or LF, optional UTF-8 byte-order mark, header row.
  * Empty fields and NA are missing; so is NaN in a numeric column. Columns of the
@@ -207,23 +232,23 @@ typedef struct tacit_column_notes {
  *                       The person column of the schema is always kept.
  * @param[out] notes     may be NULL; for the curator's eyes only.
  * @return TACIT_ERR_MISSING, TACIT_ERR_IO, TACIT_ERR_SYNTAX (malformed CSV), TACIT_ERR_DATA
- *         (a record breaks a rule, or an imported file is damaged), TACIT_ERR_SCHEMA (imported under other rules),
- *         TACIT_ERR_UNKNOWN (no such column), TACIT_ERR_STATE (imported columns on a big-endian or 32-bit machine),
- *         TACIT_ERR_MEMORY.
+ *         (a record breaks a rule, or an imported file is damaged), TACIT_ERR_SCHEMA (imported under other
+ * rules), TACIT_ERR_UNKNOWN (no such column), TACIT_ERR_STATE (imported columns on a big-endian or 32-bit
+ * machine), TACIT_ERR_MEMORY.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, const char *path,
                                                          const tacit_schema_t *schema,
                                                          const char *const *columns, size_t n_columns,
-                                                         tacit_table_notes_t *notes,
-                                                         tacit_error_t *err);
+                                                         tacit_table_notes_t *notes, tacit_error_t *err);
 /** The same from any source. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_source_t *source,
-                                                                const tacit_schema_t *schema, const char *const *columns,
-                                                                size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read_source(
+    tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
+    const char *const *columns, size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err);
 /**
- * Convert a file once into a directory of mapped columns, for data larger than memory: all columns of the schema, checked and
- * clamped by it. Memory does not grow with the rows, but with the persons where they are the unit. The directory is PRIVATE as the
- * file is (mode 0700); it appears whole, synced to the disk, or not at all, and must not exist.
+ * Convert a file once into a directory of mapped columns, for data larger than memory: all columns of the
+ * schema, checked and clamped by it. Memory does not grow with the rows, but with the persons where they are
+ * the unit. The directory is PRIVATE as the file is (mode 0700); it appears whole, synced to the disk, or not
+ * at all, and must not exist.
  *
  * @param[out] notes  may be NULL; for the curator's eyes only.
  * @return as tacit_table_read(); TACIT_ERR_EXISTS, TACIT_ERR_IO.
@@ -231,43 +256,51 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read_source(tacit_table_t **
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema,
                                                            const char *directory, tacit_table_notes_t *notes,
                                                            tacit_error_t *err);
-/** The same, able to be stopped (watch may be NULL). What a process that was killed left of the same directory is removed. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_watched(const char *path, const tacit_schema_t *schema,
-                                                                   const char *directory, const tacit_stream_watch_t *watch,
-                                                                   tacit_table_notes_t *notes, tacit_error_t *err);
+/** The same, able to be stopped (watch may be NULL). What a process that was killed left of the same
+ * directory is removed. */
+TACIT_API TACIT_MUST_USE tacit_status_t
+tacit_table_import_watched(const char *path, const tacit_schema_t *schema, const char *directory,
+                           const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err);
 /** The same from any source but imported columns. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_source(const tacit_data_source_t *source, const tacit_schema_t *schema,
-                                                                  const char *directory, tacit_table_notes_t *notes,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_source(const tacit_data_source_t *source,
+                                                                  const tacit_schema_t *schema,
+                                                                  const char *directory,
+                                                                  tacit_table_notes_t *notes,
                                                                   tacit_error_t *err);
 /**
- * Look at every value: TACIT_ERR_DATA if one does not keep the rules of the schema that the table was read by. Reading CSV has done
- * so; imported columns are not looked at on opening, and may have been damaged on the disk.
+ * Look at every value: TACIT_ERR_DATA if one does not keep the rules of the schema that the table was read
+ * by. Reading CSV has done so; imported columns are not looked at on opening, and may have been damaged on
+ * the disk.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_verify(const tacit_table_t *table, const tacit_schema_t *schema,
-                                                           tacit_error_t *err);
-/** Rows [from, to) are looked at next, so that imported columns can be read ahead; without effect on tables from CSV. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_verify(const tacit_table_t *table,
+                                                           const tacit_schema_t *schema, tacit_error_t *err);
+/** Rows [from, to) are looked at next, so that imported columns can be read ahead; without effect on tables
+ * from CSV. */
 TACIT_API void tacit_table_need(const tacit_table_t *table, size_t from, size_t to);
 /** Rows [from, to) are not looked at soon and may leave memory; they keep their values. As above. */
 TACIT_API void tacit_table_drop(const tacit_table_t *table, size_t from, size_t to);
 TACIT_API void tacit_table_free(tacit_table_t *table);
 TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
-/** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices; NaN: missing, and drops its record. NULL if absent. Borrowed. */
+/** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices; NaN: missing, and drops its
+ * record. NULL if absent. Borrowed. */
 TACIT_API const double *tacit_table_column(const tacit_table_t *table, const char *name);
 /** What was done to a column's values on reading; zeros if it is absent. For the curator's eyes only. */
 TACIT_API tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name);
 /**
- * A sentence for the holder of the data where values of a column were clamped, and what to look at, or dropped their records; "" where
- * none was.
+ * A sentence for the holder of the data where values of a column were clamped, and what to look at, or
+ * dropped their records; "" where none was.
  * @param is_response  of a model: then its coding is asked about first.
  */
-TACIT_API void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes, size_t n_rows,
-                                      bool is_response, char *out, size_t size);
+TACIT_API void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes,
+                                      size_t n_rows, bool is_response, char *out, size_t size);
 /**
- * A column of what was read whose name says that it identifies persons ("patient_id") while the schema's unit is the row; "" if there is
- * none, or the columns were imported. At most 64 bytes of the name; borrowed. Names are looked at, records are not.
+ * A column of what was read whose name says that it identifies persons ("patient_id") while the schema's unit
+ * is the row; "" if there is none, or the columns were imported. At most 64 bytes of the name; borrowed.
+ * Names are looked at, records are not.
  */
 TACIT_API const char *tacit_table_identifier(const tacit_table_t *table);
-/** Hash of the query (tacit_query_hash()) that the rows came from, of an import too; "" if they came from none. Borrowed. */
+/** Hash of the query (tacit_query_hash()) that the rows came from, of an import too; "" if they came from
+ * none. Borrowed. */
 TACIT_API const char *tacit_table_query_hash(const tacit_table_t *table);
 /**
  * Offsets of the units, shape (n_units + 1), rows being grouped by unit; NULL if the unit is a row.
@@ -289,32 +322,39 @@ typedef struct tacit_records tacit_records_t;
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new(tacit_records_t **records, size_t n,
                                                           size_t n_columns, tacit_error_t *err);
 /**
- * The same in a file without a name in the folder `scratch`, for records larger than memory; NULL: in memory. All of its workspace on
- * the disk is taken at once (TACIT_ERR_IO if there is none), and is free again with the records, or when the program ends in
- * whatever way. What was written there is PRIVATE and is not wiped.
+ * The same in a file without a name in the folder `scratch`, for records larger than memory; NULL: in memory.
+ * All of its workspace on the disk is taken at once (TACIT_ERR_IO if there is none), and is free again with
+ * the records, or when the program ends in whatever way. What was written there is PRIVATE and is not wiped.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new_in(tacit_records_t **records, size_t n,
                                                              size_t n_columns, const char *scratch,
                                                              tacit_error_t *err);
 /**
- * Pack n_names columns of a table as they are (rounded to float32), row by row, on n_threads threads (1 to 4096), in memory or in a file
- * in the folder `scratch`. The records do not depend on the number of threads. Every row is its own unit. TACIT_ERR_UNKNOWN if the table
- * was read without a column. Rows of imported columns that were looked at leave memory. A row with a missing value (NaN) becomes a record
- * that is left out.
+ * Pack n_names columns of a table as they are (rounded to float32), row by row, on n_threads threads (1 to
+ * 4096), in memory or in a file in the folder `scratch`. The records do not depend on the number of threads.
+ * Every row is its own unit. TACIT_ERR_UNKNOWN if the table was read without a column. Rows of imported
+ * columns that were looked at leave memory. A row with a missing value (NaN) becomes a record that is left
+ * out.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_pack(tacit_records_t **records, const tacit_table_t *table,
-                                                         const char *const *names, size_t n_names, size_t n_threads,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_pack(tacit_records_t **records,
+                                                         const tacit_table_t *table, const char *const *names,
+                                                         size_t n_names, size_t n_threads,
                                                          const char *scratch, tacit_error_t *err);
 TACIT_API void tacit_records_free(tacit_records_t *records);
-/** Make record i one that adds nothing to any release: its columns are NaN, and so it counts nowhere (tacit/door.h). */
+/** Make record i one that adds nothing to any release: its columns are NaN, and so it counts nowhere
+ * (tacit/door.h). */
 TACIT_API void tacit_records_leave_out(tacit_records_t *records, size_t i);
-/** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct threads. */
+/** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct
+ * threads. */
 TACIT_API void tacit_records_set(tacit_records_t *records, size_t i, const double *x);
-/** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). Distinct records, as above. */
-TACIT_API void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, size_t j, const double *x);
+/** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). Distinct records,
+ * as above. */
+TACIT_API void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, size_t j,
+                                        const double *x);
 /** The folder that the records are in a file of, or NULL if they are in memory. */
 TACIT_API const char *tacit_records_scratch(const tacit_records_t *records);
-/** Blocks [from, to) are looked at next, so that they can be read ahead; without effect on records in memory. */
+/** Blocks [from, to) are looked at next, so that they can be read ahead; without effect on records in memory.
+ */
 TACIT_API void tacit_records_need(const tacit_records_t *records, size_t from, size_t to);
 /** Blocks [from, to) are not looked at soon and may leave memory; they keep their values. As above. */
 TACIT_API void tacit_records_drop(const tacit_records_t *records, size_t from, size_t to);
@@ -334,12 +374,14 @@ TACIT_API const float *tacit_records_block(const tacit_records_t *records, size_
 TACIT_API const size_t *tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units);
 
 /**
- * A part of a vector in a sparse form: how one number of a record, a row, meets the numbers of the vector, x being the record's columns.
+ * A part of a vector in a sparse form: how one number of a record, a row, meets the numbers of the vector, x
+ * being the record's columns.
  */
 typedef enum tacit_piece_kind {
   TACIT_PIECE_DENSE = 0,  /**< vector[parameter + j] = row j further on, j < n */
   TACIT_PIECE_LINEAR = 1, /**< vector[parameter + j] = row * x[column + j], j < n */
-  TACIT_PIECE_GATHER = 2  /**< vector[parameter + k * stride] = row for the one k = x[column] - first, clamped to 0 .. n - 1 */
+  TACIT_PIECE_GATHER =
+      2 /**< vector[parameter + k * stride] = row for the one k = x[column] - first, clamped to 0 .. n - 1 */
 } tacit_piece_kind_t;
 
 typedef struct tacit_piece {

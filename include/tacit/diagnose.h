@@ -15,8 +15,9 @@ extern "C" {
 /** Summary of one scalar quantity; NaN where it is undefined (constant or fewer than 4 draws per chain). */
 typedef struct tacit_summary {
   double mean, sd, mcse_mean, q5, q50, q95, ess_bulk, ess_tail, rhat;
-  double prior_sd, prior_share; /**< of its prior, and the prior's share in the posterior precision; NaN: not known */
-  double q2_5, q97_5;           /**< ends of a 95 % interval */
+  double prior_sd,
+      prior_share;    /**< of its prior, and the prior's share in the posterior precision; NaN: not known */
+  double q2_5, q97_5; /**< ends of a 95 % interval */
 } tacit_summary_t;
 
 /**
@@ -31,7 +32,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_summarise(const double *x, size_t 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_draws_summarise(const tacit_draws_t *draws, size_t j,
                                                               tacit_summary_t *summary, tacit_error_t *err);
 
-typedef enum tacit_severity { TACIT_SEVERITY_NOTE = 0, TACIT_SEVERITY_WARNING, TACIT_SEVERITY_PROBLEM } tacit_severity_t;
+typedef enum tacit_severity {
+  TACIT_SEVERITY_NOTE = 0,
+  TACIT_SEVERITY_WARNING,
+  TACIT_SEVERITY_PROBLEM
+} tacit_severity_t;
 
 enum { TACIT_MAX_FINDINGS = 64 };
 
@@ -91,15 +96,16 @@ typedef enum tacit_check_id {
   TACIT_N_CHECKS
 } tacit_check_id_t;
 
-/** What a check means. A problem makes results unusable; a warning marks what is wide or uncertain, not wrong. */
+/** What a check means. A problem makes results unusable; a warning marks what is wide or uncertain, not
+ * wrong. */
 typedef struct tacit_check_info {
-  const char *name;       /**< "mean-at-edge" */
-  const char *statistic;  /**< what is compared, in words */
+  const char *name;      /**< "mean-at-edge" */
+  const char *statistic; /**< what is compared, in words */
   tacit_severity_t severity;
   double threshold;
-  bool is_below;          /**< flagged below the threshold, else above it */
-  double false_alarm;     /**< share of fits of easy data that it flags, measured (experiments/honesty) */
-  const char *what;       /**< of a finding, after the term; %.3g is the statistic */
+  bool is_below;      /**< flagged below the threshold, else above it */
+  double false_alarm; /**< share of fits of easy data that it flags, measured (experiments/honesty) */
+  const char *what;   /**< of a finding, after the term; %.3g is the statistic */
   const char *advice;
 } tacit_check_info_t;
 
@@ -109,7 +115,8 @@ TACIT_API const tacit_check_info_t *tacit_check_find(const char *name, tacit_che
 
 enum { TACIT_MAX_CHECKS = 2048 };
 
-/** One statistic; term: the reported quantity that it is about, or SIZE_MAX: the whole fit, or `subject`, if that is not empty. */
+/** One statistic; term: the reported quantity that it is about, or SIZE_MAX: the whole fit, or `subject`, if
+ * that is not empty. */
 typedef struct tacit_check {
   tacit_check_id_t id;
   size_t term;
@@ -125,9 +132,11 @@ typedef struct tacit_checks {
 /** No effect where the list is full, or the statistic is no number. */
 TACIT_API void tacit_checks_add(tacit_checks_t *checks, tacit_check_id_t id, size_t term, double statistic);
 /** The same of what is no reported quantity; its name is cut where it is too long. */
-TACIT_API void tacit_checks_add_of(tacit_checks_t *checks, tacit_check_id_t id, const char *subject, double statistic);
+TACIT_API void tacit_checks_add_of(tacit_checks_t *checks, tacit_check_id_t id, const char *subject,
+                                   double statistic);
 TACIT_API bool tacit_check_is_flagged(const tacit_check_t *check);
-/** True if one of them says that there must be no intervals: the fit ended far from where its releases lead. */
+/** True if one of them says that there must be no intervals: the fit ended far from where its releases lead.
+ */
 TACIT_API bool tacit_checks_forbid_intervals(const tacit_checks_t *checks);
 /** Add to `findings` what is flagged; labels has shape (n_labels). */
 TACIT_API void tacit_diagnose_checks(const tacit_checks_t *checks, const char *const *labels, size_t n_labels,
@@ -142,15 +151,18 @@ typedef struct tacit_evidence {
   size_t n_terms;                         /**< reported quantities that it knows */
   double prior_sd[TACIT_MAX_EVIDENCE];    /**< of the reported quantity; INFINITY: none; NaN: not known */
   double prior_share[TACIT_MAX_EVIDENCE]; /**< of the prior in its posterior precision; NaN: not known */
-  double feature_sd[TACIT_MAX_EVIDENCE];  /**< released sd of the feature that it multiplies, in its units; 0: two-valued, or not known */
+  double feature_sd[TACIT_MAX_EVIDENCE];  /**< released sd of the feature that it multiplies, in its units; 0:
+                                             two-valued, or not known */
   double feature_mean[TACIT_MAX_EVIDENCE]; /**< released mean of that feature, its range being [-1, 1] */
-  double
-      noise_factor[TACIT_MAX_EVIDENCE]; /**< posterior sd over what it would be, were records of the same features seen without noise; 0: not known */
+  double noise_factor[TACIT_MAX_EVIDENCE]; /**< posterior sd over what it would be, were records of the same
+                                              features seen without noise; 0: not known */
 } tacit_evidence_t;
 
-/** The same as tacit_draws_summarise(), with what the evidence adds; where it forbids intervals sd and quantiles are NaN. NULL: nothing. */
+/** The same as tacit_draws_summarise(), with what the evidence adds; where it forbids intervals sd and
+ * quantiles are NaN. NULL: nothing. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_draws_summarise_with(const tacit_draws_t *draws, size_t j,
-                                                                   const tacit_evidence_t *evidence, tacit_summary_t *summary,
+                                                                   const tacit_evidence_t *evidence,
+                                                                   tacit_summary_t *summary,
                                                                    tacit_error_t *err);
 
 /* ---- diagnostics of a run, sorted by who may see them ---- */
@@ -187,7 +199,8 @@ typedef struct tacit_diagnostic_info {
 /** The table row of a diagnostic; NULL beyond the last. */
 TACIT_API const tacit_diagnostic_info_t *tacit_diagnostic_info(size_t i);
 
-/** Everything that is known of a run; NaN: not known. Never handed to what writes artefacts, which takes the next type. */
+/** Everything that is known of a run; NaN: not known. Never handed to what writes artefacts, which takes the
+ * next type. */
 typedef struct tacit_diagnostics {
   double values[TACIT_N_DIAGNOSTICS];
 } tacit_diagnostics_t;
@@ -202,17 +215,21 @@ TACIT_API tacit_diagnostics_t tacit_diagnostics_of(const tacit_sampler_tally_t *
 /** The values whose row in the table says TACIT_PUBLISHABLE; NaN for the others. */
 TACIT_API tacit_published_t tacit_diagnostics_publish(const tacit_diagnostics_t *diagnostics);
 /**
- * All that is wrong with a fit, in one list, problems first: what the terminal, tacit diagnose and the report all say. published and checks
- * may be NULL.
+ * All that is wrong with a fit, in one list, problems first: what the terminal, tacit diagnose and the report
+ * all say. published and checks may be NULL.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose_fit(const tacit_draws_t *draws, const char *const *labels,
-                                                           const struct tacit_published *published, const tacit_checks_t *checks,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose_fit(const tacit_draws_t *draws,
+                                                           const char *const *labels,
+                                                           const struct tacit_published *published,
+                                                           const tacit_checks_t *checks,
                                                            tacit_findings_t *findings, tacit_error_t *err);
-/** What was looked at, for those in whom nothing wrong was seen: "R-hat, effective draws, ..."; at most n bytes, the end included. */
+/** What was looked at, for those in whom nothing wrong was seen: "R-hat, effective draws, ..."; at most n
+ * bytes, the end included. */
 TACIT_API void tacit_findings_looked_at(const tacit_checks_t *checks, size_t n, char *text);
 /** How many kinds of trouble that were. */
 TACIT_API size_t tacit_findings_n_looked_at(const tacit_checks_t *checks);
-/** Add to `findings` what the sampler itself tells: few acceptances, noise in the test, drowned gradients, divergences. */
+/** Add to `findings` what the sampler itself tells: few acceptances, noise in the test, drowned gradients,
+ * divergences. */
 TACIT_API void tacit_diagnose_sampler(const tacit_published_t *published, tacit_findings_t *findings);
 
 /**

@@ -19,15 +19,18 @@ typedef struct tacit_draw_stats {
   double n_leapfrog;  /**< the same: evaluations of the density */
 } tacit_draw_stats_t;
 
-/** Sums over the iterations after warm-up of all chains; every one computed from releases and public values only. */
+/** Sums over the iterations after warm-up of all chains; every one computed from releases and public values
+ * only. */
 typedef struct tacit_sampler_tally {
   uint64_t n_moves;                 /**< proposed */
   uint64_t n_decisions, n_accepted; /**< of methods that decide on moves; else 0 */
-  uint64_t n_divergent;             /**< moves that left the finite numbers or were too far for any release: rejected unseen */
+  uint64_t
+      n_divergent; /**< moves that left the finite numbers or were too far for any release: rejected unseen */
   uint64_t n_ratios;
-  double ratio_noise;               /**< sum over the ratios of the variance of the noise in them */
-  uint64_t n_gradients;             /**< released for trajectories under noise */
-  double grad_square;               /**< sum over those of their mean square over coordinates, in units of the noise's variance */
+  double ratio_noise;   /**< sum over the ratios of the variance of the noise in them */
+  uint64_t n_gradients; /**< released for trajectories under noise */
+  double grad_square;   /**< sum over those of their mean square over coordinates, in units of the noise's
+                           variance */
 } tacit_sampler_tally_t;
 
 /**
@@ -52,8 +55,8 @@ typedef struct tacit_progress {
 typedef bool (*tacit_progress_fn)(const tacit_progress_t *progress, void *user);
 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_draws_init(tacit_draws_t *draws, size_t n_chains,
-                                                         size_t n_warmup, size_t n_draws,
-                                                         size_t n_reported, tacit_error_t *err);
+                                                         size_t n_warmup, size_t n_draws, size_t n_reported,
+                                                         tacit_error_t *err);
 TACIT_API void tacit_draws_clear(tacit_draws_t *draws);
 
 /** Number of draws after warm-up that were saved. */

@@ -23,8 +23,9 @@ struct tacit_records;
 struct tacit_piece;
 
 enum {
-  TACIT_FOLLOWED_HAZARD = 4, /**< how much hazard a record is followed for that may be censored: by the model one in 55 goes on */
-  TACIT_FOLLOWED_LEAST = 16  /**< and in how many parts at least, its own time included */
+  TACIT_FOLLOWED_HAZARD =
+      4, /**< how much hazard a record is followed for that may be censored: by the model one in 55 goes on */
+  TACIT_FOLLOWED_LEAST = 16 /**< and in how many parts at least, its own time included */
 };
 
 /**
@@ -51,9 +52,9 @@ typedef struct tacit_record_model {
   double (*ratio_bound)(const void *ctx, const double *theta, const double *theta_prop);
 
   /**
-   * The log-likelihood is eta_y - log sum_c e^eta_c in linear predictors eta (two classes: logistic regression): along any
-   * line its gradient changes by at most grad_bound B / 4 and its third derivative is at most B^3 / (6 sqrt 3), B the ratio bound
-   * of the ends.
+   * The log-likelihood is eta_y - log sum_c e^eta_c in linear predictors eta (two classes: logistic
+   * regression): along any line its gradient changes by at most grad_bound B / 4 and its third derivative is
+   * at most B^3 / (6 sqrt 3), B the ratio bound of the ends.
    */
   bool is_softmax;
 
@@ -64,12 +65,12 @@ typedef struct tacit_record_model {
   void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
 
   /**
-   * The same, to the last bit, for n_blocks blocks that follow each other in memory: fewer calls, each with more to do at a
-   * time. NULL: log_lik is called for each block.
+   * The same, to the last bit, for n_blocks blocks that follow each other in memory: fewer calls, each with
+   * more to do at a time. NULL: log_lik is called for each block.
    * @param out shape (n_blocks, n_theta, 16).
    */
-  void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
-                         double *out);
+  void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                         const double *theta, double *out);
 
   /**
    * Gradients of 16 records: out has shape (n_theta, dim, 16). Used when n_linear == 0.
@@ -90,54 +91,66 @@ typedef struct tacit_record_model {
   void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
 
   /**
-   * Pieces: a gradient in a sparse form, of use beside grad (n_linear == 0), so that what a record costs does not grow with parameters
-   * that it does not touch. No two pieces share a parameter; a parameter without one has gradient 0. `rows` fills out, shape
-   * (n_blocks, n_theta, n_rows, 16), for n_blocks <= 16 blocks that follow each other in memory. n_pieces == 0: grad is used.
+   * Pieces: a gradient in a sparse form, of use beside grad (n_linear == 0), so that what a record costs does
+   * not grow with parameters that it does not touch. No two pieces share a parameter; a parameter without one
+   * has gradient 0. `rows` fills out, shape (n_blocks, n_theta, n_rows, 16), for n_blocks <= 16 blocks that
+   * follow each other in memory. n_pieces == 0: grad is used.
    */
   size_t n_pieces, n_rows;
   const struct tacit_piece *pieces; /**< (n_pieces), tacit/data.h */
-  void (*rows)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const float *theta, float *out);
+  void (*rows)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const float *theta,
+               float *out);
 
   /**
-   * Curvature, for metrics; both NULL if not known, else n_linear > 0 or n_pieces > 0. Minus the second derivative of a record's log-likelihood, or
-   * its expectation given the features x, is about weights[r] x_j^2 for theta[r * n_features + j], r < n_linear, and
-   * weights[n_linear + e] for the extra parameters; 0 <= weights[r] <= bound[r], which is public. Shapes (n_linear + n_extra). Of a
-   * gradient in pieces: weights[j] for theta[j], x being all columns, shapes (dim).
+   * Curvature, for metrics; both NULL if not known, else n_linear > 0 or n_pieces > 0. Minus the second
+   * derivative of a record's log-likelihood, or its expectation given the features x, is about weights[r]
+   * x_j^2 for theta[r * n_features + j], r < n_linear, and weights[n_linear + e] for the extra parameters; 0
+   * <= weights[r] <= bound[r], which is public. Shapes (n_linear + n_extra). Of a gradient in pieces:
+   * weights[j] for theta[j], x being all columns, shapes (dim).
    */
   void (*curvature_bound)(const void *ctx, const double *theta, double *bound);
   void (*curvature)(const void *ctx, const double *x, const double *theta, double *weights);
 
   /**
-   * Other responses that a record, shape (n_columns), might have had at theta given its features, with their weights: blocks, shape
-   * ((n + 15) / 16, n_columns, 16), and weights, shape (16 ((n + 15) / 16)), which sum to 1 (or are all 0). n_others > 0: these are all there
-   * are, n is n_others, and weights are probabilities; else draws, of which n may be any number from 1: functions of the record, theta and
-   * seed. NULL where they cannot be made: no_others says why ("its outcome is ...", or NULL).
+   * Other responses that a record, shape (n_columns), might have had at theta given its features, with their
+   * weights: blocks, shape
+   * ((n + 15) / 16, n_columns, 16), and weights, shape (16 ((n + 15) / 16)), which sum to 1 (or are all 0).
+   * n_others > 0: these are all there are, n is n_others, and weights are probabilities; else draws, of which
+   * n may be any number from 1: functions of the record, theta and seed. NULL where they cannot be made:
+   * no_others says why ("its outcome is ...", or NULL).
    */
   size_t n_others;
   const char *no_others;
-  const bool *of_outcome; /**< shape (n_columns): others() changes the column; NULL where there are no others */
-  void (*others)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
+  const bool
+      *of_outcome; /**< shape (n_columns): others() changes the column; NULL where there are no others */
+  void (*others)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n,
+                 float *blocks, double *weights);
   /**
-   * What `outcome` would hold of the same, whether it were seen (NULL: not wanted) and weights, shapes (16 ((n + 15) / 16)). Draws are independent of
-   * each other: others() may take its i-th from the i-th part of the distribution. NULL where there are neither others nor hazards.
+   * What `outcome` would hold of the same, whether it were seen (NULL: not wanted) and weights, shapes (16
+   * ((n + 15) / 16)). Draws are independent of each other: others() may take its i-th from the i-th part of
+   * the distribution. NULL where there are neither others nor hazards.
    */
-  void (*responses)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
-                    double *weights);
+  void (*responses)(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n,
+                    double *values, bool *is_seen, double *weights);
   /**
-   * Where an outcome may be censored at a time of which nothing is known (then there are no others; else NULL): n + 1 pairs of the
-   * record, in lanes 2 m and 2 m + 1 of blocks, seen then and censored then, in the column `outcome`. The first n at times within parts
-   * of the hazard of the model at theta, each TACIT_FOLLOWED_HAZARD / n wide; the last at its own time. weights[2 m] is how much of the
-   * part the record was followed for, weights[2 n] 1 if it was seen then, and within n parts; else 0. With `distribution`, not NULL,
-   * weights[2 m + 1] is how much larger the hazard of that is at `distribution`. Functions of the record, theta, distribution and seed; shapes as of others.
+   * Where an outcome may be censored at a time of which nothing is known (then there are no others; else
+   * NULL): n + 1 pairs of the record, in lanes 2 m and 2 m + 1 of blocks, seen then and censored then, in the
+   * column `outcome`. The first n at times within parts of the hazard of the model at theta, each
+   * TACIT_FOLLOWED_HAZARD / n wide; the last at its own time. weights[2 m] is how much of the part the record
+   * was followed for, weights[2 n] 1 if it was seen then, and within n parts; else 0. With `distribution`,
+   * not NULL, weights[2 m + 1] is how much larger the hazard of that is at `distribution`. Functions of the
+   * record, theta, distribution and seed; shapes as of others.
    */
-  void (*hazards)(const void *ctx, const float *record, const double *theta, const double *distribution, uint64_t seed, size_t n, float *blocks,
-                  double *weights);
-  size_t outcome; /**< with others or hazards: the column that is the response, in increasing order of it or decreasing */
-  size_t seen;    /**< the column that is `unseen` where the response is only known to be at least this, else another whole number; SIZE_MAX: there is
-                     none */
+  void (*hazards)(const void *ctx, const float *record, const double *theta, const double *distribution,
+                  uint64_t seed, size_t n, float *blocks, double *weights);
+  size_t outcome; /**< with others or hazards: the column that is the response, in increasing order of it or
+                     decreasing */
+  size_t seen;    /**< the column that is `unseen` where the response is only known to be at least this, else
+                     another whole number; SIZE_MAX: there is    none */
   double unseen;
   /**
-   * n records that are nobody's, shape (n, n_columns): each quantity of the schema evenly within what it allows, and independently.
+   * n records that are nobody's, shape (n, n_columns): each quantity of the schema evenly within what it
+   * allows, and independently.
    */
   void (*made_up)(const void *ctx, uint64_t seed, size_t n, float *records);
 
@@ -157,8 +170,9 @@ typedef struct tacit_parameters {
    */
   double (*log_prior)(const void *ctx, const double *theta, double *grad);
   /**
-   * precision, shape (dim, dim), += the precision of the normal prior that touches the log prior at theta: C' diag(w) C for factors p(u_i)
-   * of linear functions u = C theta + c, w_i = -(d log p / du_i) / (u_i - location) > 0. NULL: not known.
+   * precision, shape (dim, dim), += the precision of the normal prior that touches the log prior at theta: C'
+   * diag(w) C for factors p(u_i) of linear functions u = C theta + c, w_i = -(d log p / du_i) / (u_i -
+   * location) > 0. NULL: not known.
    */
   void (*prior_precision)(const void *ctx, const double *theta, double *precision);
   /** Map unconstrained theta, shape (dim), to the reported scale, shape (n_reported). */
@@ -182,8 +196,7 @@ typedef struct tacit_model {
 TACIT_API void tacit_model_clear(tacit_model_t *model);
 
 /** Check that a (user's) model is complete: pointers, sizes, linear structure. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_validate(const tacit_model_t *model,
-                                                             tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_validate(const tacit_model_t *model, tacit_error_t *err);
 
 /* ---- priors ---- */
 
@@ -202,7 +215,8 @@ typedef struct tacit_prior {
 /** Log density up to a constant and, if grad is not NULL, its derivative. */
 TACIT_API double tacit_prior_log_density(const tacit_prior_t *prior, double x, double *grad);
 
-/** Precision of the normal density that touches the prior at x and is centred where it is; 0 for a flat one. */
+/** Precision of the normal density that touches the prior at x and is centred where it is; 0 for a flat one.
+ */
 TACIT_API double tacit_prior_precision(const tacit_prior_t *prior, double x);
 /** Its standard deviation; INFINITY where it has none. */
 TACIT_API double tacit_prior_sd(const tacit_prior_t *prior);
@@ -217,7 +231,8 @@ typedef enum tacit_prior_basis {
 
 typedef struct tacit_prior_source {
   tacit_prior_basis_t basis;
-  double released_sd, relative_error; /**< released: sd of the feature in [-1, 1], and how uncertain its square is; else 0 */
+  double released_sd,
+      relative_error; /**< released: sd of the feature in [-1, 1], and how uncertain its square is; else 0 */
 } tacit_prior_source_t;
 
 /** What released moments tell of a feature in [-1, 1]. */
@@ -243,10 +258,10 @@ TACIT_API void tacit_prior_entry_clear(tacit_prior_entry_t *entry);
 /* ---- formula and design ---- */
 
 typedef enum tacit_family {
-  TACIT_FAMILY_BERNOULLI = 0,   /**< logit link */
-  TACIT_FAMILY_GAUSSIAN = 1,    /**< identity link, sd known or unknown */
-  TACIT_FAMILY_POISSON = 2,     /**< log link */
-  TACIT_FAMILY_CATEGORICAL = 3  /**< softmax; the first level is the reference */
+  TACIT_FAMILY_BERNOULLI = 0,  /**< logit link */
+  TACIT_FAMILY_GAUSSIAN = 1,   /**< identity link, sd known or unknown */
+  TACIT_FAMILY_POISSON = 2,    /**< log link */
+  TACIT_FAMILY_CATEGORICAL = 3 /**< softmax; the first level is the reference */
 } tacit_family_t;
 
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_family_parse(tacit_family_t *family, const char *text,
@@ -261,14 +276,17 @@ typedef struct tacit_family_moments {
   double variance_slope; /**< its derivative by eta */
 } tacit_family_moments_t;
 
-/** Largest count that a poisson response may be clamped to for tacit_family_moments(): its cost is linear in it. */
+/** Largest count that a poisson response may be clamped to for tacit_family_moments(): its cost is linear in
+ * it. */
 enum { TACIT_FAMILY_MAX_COUNT = 500 };
 
-/** True for bernoulli with upper 1 and for poisson with a whole number `upper` from 1 to TACIT_FAMILY_MAX_COUNT. */
+/** True for bernoulli with upper 1 and for poisson with a whole number `upper` from 1 to
+ * TACIT_FAMILY_MAX_COUNT. */
 TACIT_API bool tacit_family_has_moments(tacit_family_t family, double upper);
 /**
- * Moments of the clamped response for a family and upper bound that have them; any finite eta. Since the mean is that of
- * the clamped response, clamping causes no bias under the model. Absolute error below 1e-12 upper^2.
+ * Moments of the clamped response for a family and upper bound that have them; any finite eta. Since the mean
+ * is that of the clamped response, clamping causes no bias under the model. Absolute error below 1e-12
+ * upper^2.
  */
 TACIT_API tacit_family_moments_t tacit_family_moments(tacit_family_t family, double upper, double eta);
 
@@ -295,7 +313,8 @@ TACIT_API const char *tacit_design_label(const tacit_design_t *design, size_t j)
 TACIT_API void tacit_design_range(const tacit_design_t *design, size_t j, double *lower, double *upper);
 /** Affine scaling of feature j: scaled = (x - centre) / half. Intercept: centre 0, half 1. */
 TACIT_API void tacit_design_scaling(const tacit_design_t *design, size_t j, double *centre, double *half);
-/** True if feature j can take the two ends of its range alone: indicators, binary columns and their products. */
+/** True if feature j can take the two ends of its range alone: indicators, binary columns and their products.
+ */
 TACIT_API bool tacit_design_is_two_valued(const tacit_design_t *design, size_t j);
 /** sd of feature j, before scaling, as `typical:` of its columns has it; 0 where the schema says nothing. */
 TACIT_API double tacit_design_typical_sd(const tacit_design_t *design, size_t j);
@@ -320,35 +339,42 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack(struct tacit_records *
                                                           const struct tacit_table *table,
                                                           tacit_error_t *err);
 /**
- * The same for part `part` of n_parts, which follow each other and together are the table: whole units, and where a unit is a row,
- * multiples of 64 rows but for the last. part < n_parts. n_threads threads (1 to 4096) do the work, which does not depend on their
- * number. The records are in memory, or in a file in the folder `scratch` (tacit_records_new_in). No other rows of imported columns are
- * looked at, and those that were leave memory.
+ * The same for part `part` of n_parts, which follow each other and together are the table: whole units, and
+ * where a unit is a row, multiples of 64 rows but for the last. part < n_parts. n_threads threads (1 to 4096)
+ * do the work, which does not depend on their number. The records are in memory, or in a file in the folder
+ * `scratch` (tacit_records_new_in). No other rows of imported columns are looked at, and those that were
+ * leave memory.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack_part(struct tacit_records **records, const tacit_design_t *design,
-                                                               const struct tacit_table *table, size_t part, size_t n_parts,
-                                                               size_t n_threads, const char *scratch, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_pack_part(struct tacit_records **records,
+                                                               const tacit_design_t *design,
+                                                               const struct tacit_table *table, size_t part,
+                                                               size_t n_parts, size_t n_threads,
+                                                               const char *scratch, tacit_error_t *err);
 
 /**
- * Columns that the terms need, the response aside: their number. @param[out] names shape (as many as tacit_design_columns() has at
- * most); borrowed from the design.
+ * Columns that the terms need, the response aside: their number. @param[out] names shape (as many as
+ * tacit_design_columns() has at most); borrowed from the design.
  */
 TACIT_API size_t tacit_design_term_columns(const tacit_design_t *design, const char **names);
 /**
- * Features of the rows of a table, in double precision and on the scale that coefficients are reported on: for predictions of rows that an
- * analyst brings. The table may lack the response. Values are held within their public ranges, as in packing.
+ * Features of the rows of a table, in double precision and on the scale that coefficients are reported on:
+ * for predictions of rows that an analyst brings. The table may lack the response. Values are held within
+ * their public ranges, as in packing.
  * @param[out] features  shape (n_rows, n_features), row-major; the intercept is 1.
  * @return TACIT_ERR_UNKNOWN if the table was read without a column of the terms; TACIT_ERR_MEMORY.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_features(const tacit_design_t *design, const struct tacit_table *table,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_features(const tacit_design_t *design,
+                                                              const struct tacit_table *table,
                                                               double *features, tacit_error_t *err);
 /**
  * The same from columns of any origin.
- * @param[in]  columns  as tacit_design_columns(), shape (n_columns) of (n); those of the response may be NULL.
+ * @param[in]  columns  as tacit_design_columns(), shape (n_columns) of (n); those of the response may be
+ * NULL.
  * @param[out] features shape (n, n_features).
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_evaluate(const tacit_design_t *design, const double *const *columns,
-                                                              size_t n, double *features, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_design_evaluate(const tacit_design_t *design,
+                                                              const double *const *columns, size_t n,
+                                                              double *features, tacit_error_t *err);
 
 /* ---- generalised linear models ---- */
 
@@ -357,7 +383,8 @@ typedef struct tacit_glm_settings {
   double known_sd; /**< gaussian: known residual sd in units of the response; 0: unknown */
   const tacit_prior_entry_t *priors;
   size_t n_priors;
-  bool prior_on_original_scale; /**< priors given are on original-scale coefficients, not on scaled features */
+  bool
+      prior_on_original_scale; /**< priors given are on original-scale coefficients, not on scaled features */
 } tacit_glm_settings_t;
 
 TACIT_API tacit_glm_settings_t tacit_glm_settings_default(void);
@@ -365,11 +392,12 @@ TACIT_API tacit_glm_settings_t tacit_glm_settings_default(void);
 /**
  * Build a generalised linear model for a design. Borrows nothing: the design may be freed.
  *
- * Default priors on the scale of features in [-1, 1] (and, for gaussian, of a response in [-1, 1]): coefficients student_t(3, 0, 2.5),
- * of two-valued features student_t(3, 0, 1.25), Intercept student_t(7, 0, 1.5) (gaussian: student_t(3, 0, 2.5)) at the middle of the
- * features' bounds, sigma half student_t(3, 0, 1). tacit_model_scale_priors() replaces them.
- * grad_bound: sqrt(n_features) for bernoulli, sqrt(2 n_features) for categorical, else INFINITY.
- * Reported: coefficients (and sigma) on the original scale of the data.
+ * Default priors on the scale of features in [-1, 1] (and, for gaussian, of a response in [-1, 1]):
+ * coefficients student_t(3, 0, 2.5), of two-valued features student_t(3, 0, 1.25), Intercept student_t(7,
+ * 0, 1.5) (gaussian: student_t(3, 0, 2.5)) at the middle of the features' bounds, sigma half student_t(3, 0,
+ * 1). tacit_model_scale_priors() replaces them. grad_bound: sqrt(n_features) for bernoulli, sqrt(2
+ * n_features) for categorical, else INFINITY. Reported: coefficients (and sigma) on the original scale of the
+ * data.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_glm(tacit_model_t *model,
                                                              const tacit_design_t *design,
@@ -377,14 +405,17 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_model_init_glm(tacit_model_t *mode
                                                              tacit_error_t *err);
 
 /**
- * Default priors of a generalised linear model by what is known of the features' scales, scales having n_features elements (that of the
- * intercept is ignored but of a gaussian): coefficients student_t(7, 0, 1.25 / s), s = sd / (1 + relative_error), of two-valued features student_t(7,
- * 0, 1.25), Intercept student_t(7, 0, 1.5) at the features' means. Priors that the user gave stay. Of a gaussian the intercept's scale is the
- * response's: its mean m, an upper end Y of its sd, and in place of a relative error that of m, se: coefficients student_t(3, 0, 1.25 Y / s), of
- * two-valued features student_t(3, 0, 1.25 Y), Intercept student_t(3, m, 2.5 sqrt(Y^2 + 4 se^2)) at the features' means, sigma half student_t(3,
- * 0, 2.5 Y). No effect on other models and on family categorical.
+ * Default priors of a generalised linear model by what is known of the features' scales, scales having
+ * n_features elements (that of the intercept is ignored but of a gaussian): coefficients student_t(7, 0, 1.25
+ * / s), s = sd / (1 + relative_error), of two-valued features student_t(7, 0, 1.25), Intercept student_t(7,
+ * 0, 1.5) at the features' means. Priors that the user gave stay. Of a gaussian the intercept's scale is the
+ * response's: its mean m, an upper end Y of its sd, and in place of a relative error that of m, se:
+ * coefficients student_t(3, 0, 1.25 Y / s), of two-valued features student_t(3, 0, 1.25 Y), Intercept
+ * student_t(3, m, 2.5 sqrt(Y^2 + 4 se^2)) at the features' means, sigma half student_t(3, 0, 2.5 Y). No
+ * effect on other models and on family categorical.
  */
-TACIT_API void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis);
+TACIT_API void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales,
+                                        tacit_prior_basis_t basis);
 /** Normal tails: each student_t and cauchy prior becomes a normal one of the same location and scale. */
 TACIT_API void tacit_model_normal_tails(tacit_model_t *model);
 
@@ -392,14 +423,17 @@ TACIT_API void tacit_model_normal_tails(tacit_model_t *model);
 typedef struct tacit_prior_view {
   tacit_prior_t prior;
   tacit_prior_source_t source;
-  double unit; /**< reported units for one of the prior's: 1 where it is given on the original scale */
+  double unit;       /**< reported units for one of the prior's: 1 where it is given on the original scale */
   double half_range; /**< of the feature's public bounds, in its units; 0: intercept or sigma */
 } tacit_prior_view_t;
 
 /** False if the parameters are not those of a generalised linear model. */
-TACIT_API bool tacit_parameters_prior(const tacit_parameters_t *parameters, size_t i, tacit_prior_view_t *view);
-/** What prior i is a density of: u(theta), linear; weights, shape (dim), its derivatives, or NULL. Sigma is not linear: NaN. */
-TACIT_API double tacit_parameters_prior_argument(const tacit_parameters_t *parameters, size_t i, const double *theta, double *weights);
+TACIT_API bool tacit_parameters_prior(const tacit_parameters_t *parameters, size_t i,
+                                      tacit_prior_view_t *view);
+/** What prior i is a density of: u(theta), linear; weights, shape (dim), its derivatives, or NULL. Sigma is
+ * not linear: NaN. */
+TACIT_API double tacit_parameters_prior_argument(const tacit_parameters_t *parameters, size_t i,
+                                                 const double *theta, double *weights);
 
 /* ---- models of the papers, with closed-form posteriors ---- */
 

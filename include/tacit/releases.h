@@ -1,7 +1,8 @@
 /**
  * @file releases.h
- * Releases that are kept for inference afterwards: numbers, their noise, and the public point at which each was made. Nothing here was not
- * released, so that whatever is computed from it costs no privacy (docs/releases.md).
+ * Releases that are kept for inference afterwards: numbers, their noise, and the public point at which each
+ * was made. Nothing here was not released, so that whatever is computed from it costs no privacy
+ * (docs/releases.md).
  */
 #ifndef TACIT_RELEASES_H
 #define TACIT_RELEASES_H
@@ -43,13 +44,18 @@ typedef struct tacit_releases {
 
 TACIT_API void tacit_releases_clear(tacit_releases_t *releases);
 /** Append a copy. @return TACIT_ERR_MEMORY; TACIT_ERR_ARGUMENT: too many parts. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_releases_add(tacit_releases_t *releases,
+                                                           const tacit_kept_release_t *release,
+                                                           tacit_error_t *err);
 /**
  * The next release, which must have this label, number of values, and parts of these names and sizes.
- * @param[in,out] release  label, n_values, names and sizes of parts are looked at; values and those of parts are filled, noise too.
+ * @param[in,out] release  label, n_values, names and sizes of parts are looked at; values and those of parts
+ * are filled, noise too.
  * @return TACIT_ERR_DATA if the next one is another.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_releases_take(tacit_releases_t *releases, tacit_kept_release_t *release, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_releases_take(tacit_releases_t *releases,
+                                                            tacit_kept_release_t *release,
+                                                            tacit_error_t *err);
 
 #ifdef __cplusplus
 }

@@ -23,40 +23,46 @@ typedef struct tacit_report_setting {
   bool is_default;
 } tacit_report_setting_t;
 
-/** A noisy statistic released before the run, of which everything in a report is post-processing. Borrows everything. */
+/** A noisy statistic released before the run, of which everything in a report is post-processing. Borrows
+ * everything. */
 typedef struct tacit_report_release {
-  const char *statistic;  /**< "mean of 500 records clamped to [-1, 1]" */
-  const char *noise;      /**< "laplace, scale 0.02" */
-  double epsilon, delta;  /**< what the release costs by its description; NaN if that does not say */
+  const char *statistic; /**< "mean of 500 records clamped to [-1, 1]" */
+  const char *noise;     /**< "laplace, scale 0.02" */
+  double epsilon, delta; /**< what the release costs by its description; NaN if that does not say */
   tacit_relation_t relation;
-  const char *composition; /**< of several releases: a sentence on how their costs add up; NULL: there is one */
-  bool has_own_effects;    /**< of several releases: each has effects of its own, around those that are reported */
+  const char
+      *composition;     /**< of several releases: a sentence on how their costs add up; NULL: there is one */
+  bool has_own_effects; /**< of several releases: each has effects of its own, around those that are reported
+                         */
 } tacit_report_release_t;
 
 enum { TACIT_RELEASED_VERSION = 1 };
 
-/** releases.json: what a fit released, and all else that inference from it needs. Everything is public. Owns everything. */
+/** releases.json: what a fit released, and all else that inference from it needs. Everything is public. Owns
+ * everything. */
 typedef struct tacit_released {
   char *formula;
-  char *schema;              /**< its text */
-  char *unit;                /**< "row" or the person column */
-  char *program;             /**< of a fit of one, what program.stan holds; else NULL */
-  char **names, **values;    /**< settings as tacit_fit_set() takes them; shape (n_settings) */
+  char *schema;           /**< its text */
+  char *unit;             /**< "row" or the person column */
+  char *program;          /**< of a fit of one, what program.stan holds; else NULL */
+  char **names, **values; /**< settings as tacit_fit_set() takes them; shape (n_settings) */
   size_t n_settings;
   bool is_private;
   tacit_relation_t relation;
-  unsigned char key[32];     /**< of what is random after the releases; their noise has another */
+  unsigned char key[32]; /**< of what is random after the releases; their noise has another */
   tacit_releases_t releases;
 } tacit_released_t;
 
 /** Read releases.json: `path` is the file, or a directory with it. Cleared on failure. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_released_read(tacit_released_t *kept, const char *path, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_released_read(tacit_released_t *kept, const char *path,
+                                                            tacit_error_t *err);
 /** The same from bytes; `name` stands for the file in messages. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_released_parse(tacit_released_t *kept, const char *bytes, size_t n, const char *name,
-                                                         tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_released_parse(tacit_released_t *kept, const char *bytes,
+                                                             size_t n, const char *name, tacit_error_t *err);
 TACIT_API void tacit_released_clear(tacit_released_t *kept);
 
-/** What is expected of the response along one term, the other terms where `curves_at` says; all of shape (n). */
+/** What is expected of the response along one term, the other terms where `curves_at` says; all of shape (n).
+ */
 typedef struct tacit_curve {
   const char *label;
   size_t n;
@@ -65,33 +71,35 @@ typedef struct tacit_curve {
 
 /** All that is said about a run. Borrows everything. */
 typedef struct tacit_report {
-  const char *method;        /**< "dp-hmc" */
-  const char *formula;       /**< or the model's name */
-  const char *family;        /**< or "" */
-  const char *model;         /**< on the page instead of it: the family that a program stands for; may be NULL */
-  const char *program;       /**< written as program.stan, for predictions; NULL: there is none */
-  const char *statistic;     /**< the text of what was released, written as statistic.yaml for tacit synthesize; NULL: not needed */
-  const char *data_name;     /**< the schema's dataset name, never a private file name */
-  const char *schema;        /**< the schema's text, written as schema.yaml; NULL: there is none */
-  const char *unit;          /**< "row" or the person column */
+  const char *method;    /**< "dp-hmc" */
+  const char *formula;   /**< or the model's name */
+  const char *family;    /**< or "" */
+  const char *model;     /**< on the page instead of it: the family that a program stands for; may be NULL */
+  const char *program;   /**< written as program.stan, for predictions; NULL: there is none */
+  const char *statistic; /**< the text of what was released, written as statistic.yaml for tacit synthesize;
+                            NULL: not needed */
+  const char *data_name; /**< the schema's dataset name, never a private file name */
+  const char *schema;    /**< the schema's text, written as schema.yaml; NULL: there is none */
+  const char *unit;      /**< "row" or the person column */
   size_t max_rows;
-  size_t n_units;            /**< public number of units; 0: private, or not known */
-  const char *delta_meaning; /**< or "" */
-  bool is_private;           /**< false: every artefact says NOT PRIVATE and why */
+  size_t n_units;                 /**< public number of units; 0: private, or not known */
+  const char *delta_meaning;      /**< or "" */
+  bool is_private;                /**< false: every artefact says NOT PRIVATE and why */
   const char *not_private_reason; /**< "exposed", "seeded noise", ...; "" if private */
-  bool is_exact;             /**< nothing can be clipped, the invariant distribution is the posterior */
-  bool is_noise_aware;       /**< the draws are from the posterior given the releases, their noise included */
-  const tacit_budget_t *budget; /**< NULL if exposed, and if there is a release */
+  bool is_exact;                  /**< nothing can be clipped, the invariant distribution is the posterior */
+  bool is_noise_aware; /**< the draws are from the posterior given the releases, their noise included */
+  const tacit_budget_t *budget;          /**< NULL if exposed, and if there is a release */
   const tacit_report_release_t *release; /**< NULL, or what the run knows instead of records */
-  const char *ledger_data_id;   /**< data set whose ledger holds this run, or NULL */
-  uint64_t ledger_spend;        /**< which spend of that ledger it is */
-  const char *const *assumptions; /**< sentences for the statement; shape (n_assumptions) */
+  const char *ledger_data_id;            /**< data set whose ledger holds this run, or NULL */
+  uint64_t ledger_spend;                 /**< which spend of that ledger it is */
+  const char *const *assumptions;        /**< sentences for the statement; shape (n_assumptions) */
   size_t n_assumptions;
   const char *end;           /**< "complete", "budget", "interrupted" */
   const char *const *labels; /**< shape (draws->n_reported) */
   const char *const *names;
-  size_t n_sites, n_own;     /**< of several sites: the last n_sites x n_own quantities are each site's own, shown apart; 0: none */
-  const double *inv_metric;  /**< shape (dim) or (dim, dim) or NULL; public */
+  size_t n_sites, n_own; /**< of several sites: the last n_sites x n_own quantities are each site's own, shown
+                            apart; 0: none */
+  const double *inv_metric; /**< shape (dim) or (dim, dim) or NULL; public */
   size_t metric_dim;
   bool inv_metric_is_dense;
   double step_size;
@@ -100,23 +108,29 @@ typedef struct tacit_report {
   size_t n_settings;
   const tacit_draws_t *draws;
   const tacit_published_t *published; /**< of the sampler, for diagnostics.json; NULL: nothing of it */
-  const tacit_evidence_t *evidence;   /**< what the fit rests on, for the same; NULL: nothing of it, and no such file without either */
-  const tacit_released_t *kept;           /**< written as releases.json; NULL: there are none */
-  const char *date;            /**< of the run, "2026-11-22"; the day alone: times tell how long runs take. NULL: not said */
-  const char *(*units)(const void *of, const char *label); /**< what one of a column is, "years", or NULL; NULL: nothing is known of any */
-  const void *units_of;        /**< what it is asked with */
-  const char *columns;         /**< bounds and levels of the columns used, in a sentence; NULL: not said */
+  const tacit_evidence_t *evidence; /**< what the fit rests on, for the same; NULL: nothing of it, and no such
+                                       file without either */
+  const tacit_released_t *kept;     /**< written as releases.json; NULL: there are none */
+  const char
+      *date; /**< of the run, "2026-11-22"; the day alone: times tell how long runs take. NULL: not said */
+  const char *(*units)(
+      const void *of,
+      const char *label); /**< what one of a column is, "years", or NULL; NULL: nothing is known of any */
+  const void *units_of;   /**< what it is asked with */
+  const char *columns;    /**< bounds and levels of the columns used, in a sentence; NULL: not said */
   const tacit_curve_t *curves; /**< shape (n_curves) */
   size_t n_curves;
   const char *curves_of, *curves_at; /**< what of the response is drawn; where the other terms are */
-  const char *check_json;            /**< what tacit check wrote of this fit, its form looked at; NULL: none was made */
-  const char *privacy_json, *privacy_text; /**< of the fit whose releases these draws are given: its claim stands. NULL: of this run */
+  const char *check_json; /**< what tacit check wrote of this fit, its form looked at; NULL: none was made */
+  const char *privacy_json, *privacy_text; /**< of the fit whose releases these draws are given: its claim
+                                              stands. NULL: of this run */
 } tacit_report_t;
 
 /**
- * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html, schema.yaml and program.stan if there is one and,
- * if anything is published, diagnostics.json into a new directory: assembled under a temporary name beside it, then renamed, so that `path` either
- * holds a whole report or does not exist.
+ * Write draws-1.csv .. draws-C.csv, summary.csv, privacy.json, privacy.txt, run.yaml, report.html,
+ * schema.yaml and program.stan if there is one and, if anything is published, diagnostics.json into a new
+ * directory: assembled under a temporary name beside it, then renamed, so that `path` either holds a whole
+ * report or does not exist.
  * @return TACIT_ERR_EXISTS if path exists; TACIT_ERR_IO with the reason (disk full: nothing is left).
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_write(const tacit_report_t *report, const char *path,
@@ -127,12 +141,15 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_statement(const tacit_repor
                                                                tacit_error_t *err);
 TACIT_API void tacit_report_text_free(char *text);
 
-/** A picture of a privacy profile, points in increasing order of epsilon; SVG, owned (tacit_report_text_free). */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_profile_svg(const tacit_profile_point_t *points, size_t n,
-                                                                 char **svg, tacit_error_t *err);
+/** A picture of a privacy profile, points in increasing order of epsilon; SVG, owned
+ * (tacit_report_text_free). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_profile_svg(const tacit_profile_point_t *points,
+                                                                 size_t n, char **svg, tacit_error_t *err);
 
-/** A picture of medians and 90 % intervals, labels and summaries of shape (n); SVG that stands alone, owned (tacit_report_text_free). */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_intervals_svg(const char *const *labels, const tacit_summary_t *summaries, size_t n,
+/** A picture of medians and 90 % intervals, labels and summaries of shape (n); SVG that stands alone, owned
+ * (tacit_report_text_free). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_intervals_svg(const char *const *labels,
+                                                                   const tacit_summary_t *summaries, size_t n,
                                                                    char **svg, tacit_error_t *err);
 
 /** A report directory read back. */
@@ -140,10 +157,11 @@ typedef struct tacit_report_read {
   tacit_draws_t draws; /**< reported parameters; warm-up excluded */
   char **labels, **names;
   char *formula, *family; /**< as the header of draws-1.csv has them; NULL where it has none */
-  char *program;          /**< program.stan: what was fitted, with a first line of what it was fitted with; NULL: no such file */
+  char *program; /**< program.stan: what was fitted, with a first line of what it was fitted with; NULL: no
+                    such file */
   bool is_private;
-  bool is_post_processing; /**< of a release made before: private without cost */
-  double epsilon, delta;   /**< NaN if not private, or not known of the release */
+  bool is_post_processing;     /**< of a release made before: private without cost */
+  double epsilon, delta;       /**< NaN if not private, or not known of the release */
   tacit_published_t published; /**< diagnostics.json; NaN where it says nothing, and without the file */
   tacit_evidence_t evidence;   /**< the same; n_terms 0 where it says nothing */
 } tacit_report_read_t;
@@ -154,30 +172,35 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_read(tacit_report_read_t *r
 TACIT_API void tacit_report_read_clear(tacit_report_read_t *read);
 
 /**
- * One page about a report directory for a privacy officer to check and to sign: the claim and what it means in chances, mechanism, trust model,
- * what is outside of it, schema, ledger, version, and the command that computes the number again, which is done here, too. Needs privacy.json,
- * draws-1.csv and, if there is one, schema.yaml.
+ * One page about a report directory for a privacy officer to check and to sign: the claim and what it means
+ * in chances, mechanism, trust model, what is outside of it, schema, ledger, version, and the command that
+ * computes the number again, which is done here, too. Needs privacy.json, draws-1.csv and, if there is one,
+ * schema.yaml.
  * @param is_html a page that stands alone; else plain text.
  * @param[out] text owned (tacit_report_text_free).
  * @return TACIT_ERR_SYNTAX, too, if the releases listed compose to more than is claimed.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_statement_page(const char *path, bool is_html, char **text, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_statement_page(const char *path, bool is_html,
+                                                                    char **text, tacit_error_t *err);
 
 /** What a page is written as. */
 typedef enum tacit_page_kind {
   TACIT_PAGE_TEXT = 0,
   TACIT_PAGE_HTML, /**< stands alone */
-  TACIT_PAGE_JSON  /**< of a ledger: an entry for a registry of deployments, without names of people, machines and files */
+  TACIT_PAGE_JSON  /**< of a ledger: an entry for a registry of deployments, without names of people, machines
+                      and files */
 } tacit_page_kind_t;
 
 /**
- * The page of a data set: what its ledger promises for all runs together, those to come included, what that means in chances, and every run. The
- * ledger is verified, and the releases of all runs are composed again.
+ * The page of a data set: what its ledger promises for all runs together, those to come included, what that
+ * means in chances, and every run. The ledger is verified, and the releases of all runs are composed again.
  * @param[in]  path  of a ledger (tacit/ledger.h).
  * @param[out] text  owned (tacit_report_text_free).
- * @return as tacit_ledger_open() and tacit_ledger_verify(); TACIT_ERR_STATE if it does not say yet whom it protects.
+ * @return as tacit_ledger_open() and tacit_ledger_verify(); TACIT_ERR_STATE if it does not say yet whom it
+ * protects.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_ledger_page(const char *path, tacit_page_kind_t kind, char **text, tacit_error_t *err);
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_ledger_page(const char *path, tacit_page_kind_t kind,
+                                                                 char **text, tacit_error_t *err);
 
 /** What the page of a plan draws; computed by tacit_fit_plan_page(). Borrows everything. */
 typedef struct tacit_plan_page {
@@ -188,16 +211,19 @@ typedef struct tacit_plan_page {
   const char *const *labels; /**< shape (n_terms) */
   const double *sd;          /**< posterior sd without privacy, in the coefficient's unit; shape (n_terms) */
   size_t n_terms;
-  const double *epsilons;         /**< rising, > 0; shape (n_points), n_points >= 2 */
-  const double *inflation[2];     /**< substitute, add-remove: sd beside the non-private one; NaN: refused; shape (n_points) */
-  const double *poor[2];          /**< the same of columns as unkind as tacit_noise_aware_inflation_poor() assumes */
+  const double *epsilons;     /**< rising, > 0; shape (n_points), n_points >= 2 */
+  const double *inflation[2]; /**< substitute, add-remove: sd beside the non-private one; NaN: refused; shape
+                                 (n_points) */
+  const double *poor[2]; /**< the same of columns as unkind as tacit_noise_aware_inflation_poor() assumes */
   size_t n_points;
   bool is_refused;     /**< some budget is */
   const char *assumed; /**< a sentence: of which data sd is */
 } tacit_plan_page_t;
 
-/** The width of every coefficient's interval against epsilon; HTML that stands alone, owned (tacit_report_text_free). */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_plan_page(const tacit_plan_page_t *plan, char **html, tacit_error_t *err);
+/** The width of every coefficient's interval against epsilon; HTML that stands alone, owned
+ * (tacit_report_text_free). */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_plan_page(const tacit_plan_page_t *plan, char **html,
+                                                               tacit_error_t *err);
 
 /** Format a table of summaries for a terminal; returned owned. labels and summaries have shape (n). */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_table(const char *const *labels,

@@ -1,6 +1,7 @@
 /**
  * @file setting.h
- * Settings as name and text: one table feeds command lines, help, manual pages, completion and the documentation of other languages.
+ * Settings as name and text: one table feeds command lines, help, manual pages, completion and the
+ * documentation of other languages.
  */
 #ifndef TACIT_SETTING_H
 #define TACIT_SETTING_H
@@ -22,7 +23,8 @@ typedef enum tacit_setting_kind {
   TACIT_SETTING_PROGRAM   /**< of the program alone: a flag that tacit_fit_set() refuses */
 } tacit_setting_kind_t;
 
-/** One setting: what command lines, help, manual pages and the documentation of other languages are made of. */
+/** One setting: what command lines, help, manual pages and the documentation of other languages are made of.
+ */
 typedef struct tacit_setting {
   const char *name;     /**< "clip-grad" */
   const char *value;    /**< what stands for its value in help: "FILE"; NULL for flags */
@@ -42,12 +44,13 @@ typedef enum tacit_spelling {
 } tacit_spelling_t;
 
 /**
- * A message, plan or advice of the library with settings, and commands to look something up with, as they are written in another language. What
- * stands in quotes is the user's own and stays as it is.
+ * A message, plan or advice of the library with settings, and commands to look something up with, as they are
+ * written in another language. What stands in quotes is the user's own and stays as it is.
  * @param[in] table     settings, shape (n_table), which tell flags from others, as tacit_fit_settings().
  * @param[out] spelled  returns owned; free with tacit_free(). NULL on failure.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_spell(const char *text, tacit_spelling_t as, const tacit_setting_t *table, size_t n_table,
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_spell(const char *text, tacit_spelling_t as,
+                                                    const tacit_setting_t *table, size_t n_table,
                                                     char **spelled, tacit_error_t *err);
 
 #ifdef __cplusplus

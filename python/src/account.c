@@ -30,7 +30,8 @@ typedef struct question {
   size_t n_once, n_each;
   tacit_account_options_t options;
   double epsilon, delta, fpr;
-  double *numbers; /* orders of the Renyi curve, or epsilon, delta and its lower end of a profile; shape (3, n_numbers) at most */
+  double *numbers; /* orders of the Renyi curve, or epsilon, delta and its lower end of a profile; shape (3,
+                      n_numbers) at most */
   size_t n_numbers;
 } question_t;
 
@@ -41,18 +42,21 @@ static PyObject *guarantee(const question_t *question) {
   core_work_t work;
   core_work_begin(&work);
   const tacit_accountant_t *accountant = question->options.accountant;
-  tacit_status_t status =
-      isnan(question->epsilon)
-          ? tacit_account_epsilon(accountant, question->each, question->n_each, &question->options, question->delta, &found, &err)
-          : tacit_account_delta(accountant, question->each, question->n_each, &question->options, question->epsilon, &found, &err);
+  tacit_status_t status = isnan(question->epsilon)
+                              ? tacit_account_epsilon(accountant, question->each, question->n_each,
+                                                      &question->options, question->delta, &found, &err)
+                              : tacit_account_delta(accountant, question->each, question->n_each,
+                                                    &question->options, question->epsilon, &found, &err);
   if (status == TACIT_OK && !isnan(question->fpr)) {
-    status = tacit_account_attack_rate(question->each, question->n_each, &question->options, question->fpr, &tpr, &err);
+    status = tacit_account_attack_rate(question->each, question->n_each, &question->options, question->fpr,
+                                       &tpr, &err);
   }
   core_work_end(&work);
-  return status != TACIT_OK ? core_raise(&err, NULL)
-                            : Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:d,s:s}", "epsilon", found.epsilon, "epsilon_lower", found.epsilon_lower,
-                                            "delta", found.delta, "delta_lower", found.delta_lower, "order", found.order, "attack", tpr,
-                                            "method", found.method);
+  return status != TACIT_OK
+             ? core_raise(&err, NULL)
+             : Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:d,s:s}", "epsilon", found.epsilon, "epsilon_lower",
+                             found.epsilon_lower, "delta", found.delta, "delta_lower", found.delta_lower,
+                             "order", found.order, "attack", tpr, "method", found.method);
 }
 
 static PyObject *count(const question_t *question) {
@@ -60,8 +64,9 @@ static PyObject *count(const question_t *question) {
   tacit_error_t err;
   core_work_t work;
   core_work_begin(&work);
-  tacit_status_t status = tacit_account_max_repetitions(question->once, question->n_once, question->each, question->n_each, &question->options,
-                                                        question->epsilon, question->delta, &k, &err);
+  tacit_status_t status =
+      tacit_account_max_repetitions(question->once, question->n_once, question->each, question->n_each,
+                                    &question->options, question->epsilon, question->delta, &k, &err);
   core_work_end(&work);
   return status == TACIT_OK ? PyLong_FromUnsignedLongLong(k) : core_raise(&err, NULL);
 }
@@ -71,8 +76,8 @@ static PyObject *noise(const question_t *question) {
   tacit_error_t err;
   core_work_t work;
   core_work_begin(&work);
-  tacit_status_t status = tacit_account_noise_factor(question->each, question->n_each, &question->options, question->epsilon, question->delta,
-                                                     &factor, &err);
+  tacit_status_t status = tacit_account_noise_factor(question->each, question->n_each, &question->options,
+                                                     question->epsilon, question->delta, &factor, &err);
   core_work_end(&work);
   return status == TACIT_OK ? PyFloat_FromDouble(factor) : core_raise(&err, NULL);
 }
@@ -80,7 +85,8 @@ static PyObject *noise(const question_t *question) {
 static PyObject *gdp(const question_t *question) {
   double mu;
   tacit_error_t err;
-  return tacit_account_gdp(question->each, question->n_each, &mu, &err) == TACIT_OK ? PyFloat_FromDouble(mu) : core_raise(&err, NULL);
+  return tacit_account_gdp(question->each, question->n_each, &mu, &err) == TACIT_OK ? PyFloat_FromDouble(mu)
+                                                                                    : core_raise(&err, NULL);
 }
 
 static PyObject *list_of(const double *numbers, size_t n) {
@@ -97,7 +103,8 @@ static PyObject *renyi(const question_t *question) {
   core_work_t work;
   core_work_begin(&work);
   for (size_t i = 0; status == TACIT_OK && i < question->n_numbers; i++) {
-    status = tacit_account_renyi(question->each, question->n_each, &question->options, question->numbers[i], &question->numbers[i], &err);
+    status = tacit_account_renyi(question->each, question->n_each, &question->options, question->numbers[i],
+                                 &question->numbers[i], &err);
   }
   core_work_end(&work);
   return status == TACIT_OK ? list_of(question->numbers, question->n_numbers) : core_raise(&err, NULL);
@@ -113,7 +120,8 @@ static PyObject *profile(const question_t *question) {
   }
   core_work_t work;
   core_work_begin(&work);
-  tacit_status_t status = tacit_account_profile(question->each, question->n_each, &question->options, n, points, &err);
+  tacit_status_t status =
+      tacit_account_profile(question->each, question->n_each, &question->options, n, points, &err);
   core_work_end(&work);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     question->numbers[i] = points[i].epsilon;
@@ -127,17 +135,21 @@ static PyObject *profile(const question_t *question) {
 static const struct {
   const char *name;
   PyObject *(*answer)(const question_t *question);
-} answers[] = {{"guarantee", guarantee}, {"count", count}, {"noise", noise}, {"gdp", gdp}, {"renyi", renyi}, {"profile", profile}};
+} answers[] = {{"guarantee", guarantee}, {"count", count},    {"noise", noise}, {"gdp", gdp},
+               {"renyi", renyi},         {"profile", profile}};
 
 static bool read_options(question_t *question, const char *relation, const char *method) {
-  tacit_error_t err = {.status = TACIT_ERR_ARGUMENT, .field = "relation", .message = "relation must be substitute or add-remove"};
+  tacit_error_t err = {.status = TACIT_ERR_ARGUMENT,
+                       .field = "relation",
+                       .message = "relation must be substitute or add-remove"};
   if (!tacit_relation_parse(relation, &question->options.relation)) {
     core_raise(&err, NULL);
     return false;
   }
   question->options.accountant = tacit_accountant_find(method);
   if (question->options.accountant == NULL) {
-    err = (tacit_error_t){TACIT_ERR_UNKNOWN, "method", "unknown accountant: expected auto, gaussian, pld, rdp, zcdp or moments"};
+    err = (tacit_error_t){TACIT_ERR_UNKNOWN, "method",
+                          "unknown accountant: expected auto, gaussian, pld, rdp, zcdp or moments"};
     core_raise(&err, NULL);
   }
   return question->options.accountant != NULL;
@@ -167,15 +179,17 @@ static void clear(tacit_event_t *events, size_t n) {
   PyMem_Free(events);
 }
 
-/* account(what, [(event, count), ...], [those made once, ...], relation, epsilon, delta, fpr, method, width, in order?, numbers); NaN: not given */
+/* account(what, [(event, count), ...], [those made once, ...], relation, epsilon, delta, fpr, method, width,
+ * in order?, numbers); NaN: not given */
 PyObject *core_account(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *each, *once, *numbers;
   const char *what, *relation, *method;
   int is_in_order;
   question_t question = {0};
-  if (!PyArg_ParseTuple(args, "sO!O!sdddsdpO!", &what, &PyList_Type, &each, &PyList_Type, &once, &relation, &question.epsilon,
-                        &question.delta, &question.fpr, &method, &question.options.relative_width, &is_in_order, &PyList_Type, &numbers) ||
+  if (!PyArg_ParseTuple(args, "sO!O!sdddsdpO!", &what, &PyList_Type, &each, &PyList_Type, &once, &relation,
+                        &question.epsilon, &question.delta, &question.fpr, &method,
+                        &question.options.relative_width, &is_in_order, &PyList_Type, &numbers) ||
       !read_options(&question, relation, method)) {
     return NULL;
   }
@@ -188,8 +202,8 @@ PyObject *core_account(PyObject *self, PyObject *args) {
     PyErr_NoMemory();
   }
   PyObject *result = NULL;
-  if (is_ready && parse_events(each, question.each, &question.n_each) && parse_events(once, question.once, &question.n_once) &&
-      read_numbers(&question, numbers)) {
+  if (is_ready && parse_events(each, question.each, &question.n_each) &&
+      parse_events(once, question.once, &question.n_once) && read_numbers(&question, numbers)) {
     result = ask(what, &question);
   }
   clear(question.each, question.n_each);

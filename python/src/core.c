@@ -29,9 +29,10 @@ PyObject *core_spelled(const char *text) {
 
 PyObject *core_raise(const tacit_error_t *err, const char *detail) {
   PyObject *module = PyImport_ImportModule("tacit._errors");
-  PyObject *exception = module == NULL ? NULL
-                                       : PyObject_CallMethod(module, "make", "iNNN", (int)err->status, text_of(err->field),
-                                                             core_spelled(err->message), text_of(detail != NULL ? detail : ""));
+  PyObject *exception =
+      module == NULL ? NULL
+                     : PyObject_CallMethod(module, "make", "iNNN", (int)err->status, text_of(err->field),
+                                           core_spelled(err->message), text_of(detail != NULL ? detail : ""));
   if (exception != NULL) {
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
   }
@@ -58,13 +59,9 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void core_work_begin(core_work_t *work) {
-  *work = (core_work_t){.state = PyEval_SaveThread()};
-}
+void core_work_begin(core_work_t *work) { *work = (core_work_t){.state = PyEval_SaveThread()}; }
 
-void core_work_end(core_work_t *work) {
-  PyEval_RestoreThread(work->state);
-}
+void core_work_end(core_work_t *work) { PyEval_RestoreThread(work->state); }
 
 bool core_work_is_due(core_work_t *work, double seconds) {
   double now = seconds_now();
@@ -82,8 +79,8 @@ static bool tell(const core_call_t *call, const tacit_progress_t *progress, doub
   if (call->on_progress == NULL || call->on_progress == Py_None) {
     return true;
   }
-  PyObject *answer = PyObject_CallFunction(call->on_progress, "nnd", (Py_ssize_t)progress->iteration, (Py_ssize_t)progress->n_iterations,
-                                           epsilon);
+  PyObject *answer = PyObject_CallFunction(call->on_progress, "nnd", (Py_ssize_t)progress->iteration,
+                                           (Py_ssize_t)progress->n_iterations, epsilon);
   bool is_fine = answer != NULL && answer != Py_False;
   Py_XDECREF(answer);
   return is_fine;
@@ -100,7 +97,9 @@ static bool look(core_call_t *call, const tacit_progress_t *progress, double eps
   return is_fine;
 }
 
-bool core_call_tell(core_call_t *call, const tacit_progress_t *progress, double epsilon) { return look(call, progress, epsilon); }
+bool core_call_tell(core_call_t *call, const tacit_progress_t *progress, double epsilon) {
+  return look(call, progress, epsilon);
+}
 
 static bool go_on(void *user) {
   core_call_t *call = user;
@@ -149,7 +148,8 @@ bool core_call_read(core_call_t *call, const core_reader_t *reader, void *of, Py
   core_work_begin(&call->work);
   tacit_status_t status = reader->read(of, &source, &err);
   core_work_end(&call->work);
-  if (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) { /* of the data: formula and schema were read before */
+  if (status == TACIT_ERR_SYNTAX ||
+      status == TACIT_ERR_UNKNOWN) { /* of the data: formula and schema were read before */
     err.status = TACIT_ERR_DATA;
   }
   return (status == TACIT_OK && PyErr_CheckSignals() == 0) || core_call_refuse(call, &err);
@@ -179,7 +179,8 @@ static void core_call_forget(core_call_t *call) {
 }
 
 bool core_call_refuse(core_call_t *call, const tacit_error_t *err) {
-  if (call->type != NULL && err->status == TACIT_ERR_INTERRUPTED && PyErr_GivenExceptionMatches(call->type, PyExc_KeyboardInterrupt)) {
+  if (call->type != NULL && err->status == TACIT_ERR_INTERRUPTED &&
+      PyErr_GivenExceptionMatches(call->type, PyExc_KeyboardInterrupt)) {
     PyObject *message = core_spelled(err->message); /* what was charged, and what is left of it */
     core_call_forget(call);
     if (message != NULL) {
@@ -189,7 +190,8 @@ bool core_call_refuse(core_call_t *call, const tacit_error_t *err) {
   } else if (call->type != NULL) {
     PyErr_Restore(call->type, call->value, call->traceback);
     call->type = call->value = call->traceback = NULL;
-  } else if (strstr(call->detail, "KeyboardInterrupt") != NULL) { /* met by the stream, which is Python itself */
+  } else if (strstr(call->detail, "KeyboardInterrupt") !=
+             NULL) { /* met by the stream, which is Python itself */
     PyErr_SetNone(PyExc_KeyboardInterrupt);
   } else {
     core_raise_unless_set(err, call->detail);
@@ -219,7 +221,8 @@ static bool stream_of_capsule(PyObject *capsule, struct ArrowArrayStream *stream
 }
 
 PyObject *core_names(const char *const *columns, size_t n_columns, const char *unit) {
-  PyObject *names = core_texts(columns, n_columns), *name = names != NULL && unit != NULL ? PyUnicode_FromString(unit) : NULL;
+  PyObject *names = core_texts(columns, n_columns),
+           *name = names != NULL && unit != NULL ? PyUnicode_FromString(unit) : NULL;
   if (name != NULL && PyList_Append(names, name) != 0) {
     Py_CLEAR(names);
   }
@@ -229,13 +232,15 @@ PyObject *core_names(const char *const *columns, size_t n_columns, const char *u
 
 bool core_stream_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream) {
   PyObject *source = names == NULL ? NULL : PyObject_CallFunctionObjArgs(data, names, NULL);
-  bool is_there = source != NULL && (PyList_Check(source) ? core_stream_of_columns(source, stream) : stream_of_capsule(source, stream));
+  bool is_there = source != NULL && (PyList_Check(source) ? core_stream_of_columns(source, stream)
+                                                          : stream_of_capsule(source, stream));
   Py_XDECREF(source);
   Py_XDECREF(names);
   return is_there;
 }
 
-bool core_source_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream, tacit_data_source_t *source) {
+bool core_source_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream,
+                    tacit_data_source_t *source) {
   if (!PyUnicode_Check(data)) {
     source->stream = stream;
     return core_stream_of(data, names, stream);
@@ -252,7 +257,8 @@ static PyMethodDef methods[] = {
     {"check", core_check, METH_VARARGS, "Read, charge, put a fit beside its records, free."},
     {"compare", core_compare, METH_VARARGS, "What each method would make of a budget."},
     {"contrast", core_contrast, METH_VARARGS, "A function of parameters, summarised."},
-    {"effects", core_effects, METH_VARARGS, "What changing a column does on average over rows of an analyst."},
+    {"effects", core_effects, METH_VARARGS,
+     "What changing a column does on average over rows of an analyst."},
     {"families", core_families, METH_VARARGS, "Families of regressions."},
     {"fit", core_fit, METH_VARARGS, "Read, charge, draw, free."},
     {"infer", core_infer, METH_VARARGS, "Draw given a released statistic, free."},
@@ -267,7 +273,8 @@ static PyMethodDef methods[] = {
     {"schema_check", core_schema_check, METH_VARARGS, "What is wrong with a schema; every record beside it."},
     {"schema_draft", core_schema_draft, METH_VARARGS, "A template of a schema, from names and types."},
     {"settings", core_settings, METH_VARARGS, "All settings of a fit, a release or an inference."},
-    {"statement", core_statement, METH_VARARGS, "The page about a fit or a data set that a privacy officer signs."},
+    {"statement", core_statement, METH_VARARGS,
+     "The page about a fit or a data set that a privacy officer signs."},
     {"synthesize", core_synthesize, METH_VARARGS, "Rows that nobody is, from what a fit released."},
     {"read", core_read, METH_VARARGS, "Draws of a directory that a fit wrote."},
     {"want_width", core_want_width, METH_VARARGS, "Which epsilon gives intervals of a width; reads nothing."},
@@ -281,11 +288,10 @@ static int add_version(PyObject *module) {
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)add_version}, {0, NULL}};
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "tacit._core", .m_doc = "The library; use the functions of tacit.", .m_methods = methods, .m_slots = slots};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "tacit._core",
+                                        .m_doc = "The library; use the functions of tacit.",
+                                        .m_methods = methods, .m_slots = slots};
 
 __attribute__((visibility("default"))) PyMODINIT_FUNC PyInit__core(void);
 
-PyMODINIT_FUNC PyInit__core(void) {
-  return PyModuleDef_Init(&definition);
-}
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

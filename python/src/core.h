@@ -1,4 +1,5 @@
-/* What the parts of the extension share. Nothing here is a handle that Python can hold: each call reads, works, frees. */
+/* What the parts of the extension share. Nothing here is a handle that Python can hold: each call reads,
+ * works, frees. */
 #ifndef TACIT_PYTHON_CORE_H
 #define TACIT_PYTHON_CORE_H
 
@@ -14,7 +15,8 @@
 #include "tacit/diagnose.h"
 #include "tacit/draws.h"
 
-/* Set the exception that stands for an error; `detail` (may be NULL) is private: what a stream said. Returns NULL. */
+/* Set the exception that stands for an error; `detail` (may be NULL) is private: what a stream said. Returns
+ * NULL. */
 PyObject *core_raise(const tacit_error_t *err, const char *detail);
 /* The same, where an exception that is set already stays: as of a callback that stopped the work. */
 PyObject *core_raise_unless_set(const tacit_error_t *err, const char *detail);
@@ -43,9 +45,10 @@ bool core_work_is_due(core_work_t *work, double seconds);
 /* A call that takes long: its work, and why it stopped. */
 typedef struct core_call {
   core_work_t work;
-  PyObject *on_progress;              /* a function of (iteration, n_iterations, epsilon), None, or NULL; borrowed */
-  PyObject *type, *value, *traceback; /* what stopped the work: set aside, so that others may run Python meanwhile */
-  char detail[512];                   /* what the stream said: private */
+  PyObject *on_progress; /* a function of (iteration, n_iterations, epsilon), None, or NULL; borrowed */
+  PyObject *type, *value,
+      *traceback;   /* what stopped the work: set aside, so that others may run Python meanwhile */
+  char detail[512]; /* what the stream said: private */
 } core_call_t;
 
 /* Without the GIL: look at signals and tell whoever watches; false if either stops the work. */
@@ -67,21 +70,24 @@ void core_call_clear(core_call_t *call);
 /* Names of columns and of that of persons (may be NULL) as a list; NULL with an exception. */
 PyObject *core_names(const char *const *columns, size_t n_columns, const char *unit);
 /*
- * The stream that Python hands out: data is called with names and returns a capsule, or a list of columns in buffers. names is taken, and
- * NULL where it could not be made. False with an exception.
+ * The stream that Python hands out: data is called with names and returns a capsule, or a list of columns in
+ * buffers. names is taken, and NULL where it could not be made. False with an exception.
  */
 bool core_stream_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream);
 /* The same, or the path that data is, as a source. */
-bool core_source_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream, tacit_data_source_t *source);
+bool core_source_of(PyObject *data, PyObject *names, struct ArrowArrayStream *stream,
+                    tacit_data_source_t *source);
 /* What reads records: fits and releases. */
 typedef struct core_reader {
-  tacit_status_t (*columns)(void *of, const tacit_schema_t **schema, const char *const **columns, size_t *n, tacit_error_t *err);
+  tacit_status_t (*columns)(void *of, const tacit_schema_t **schema, const char *const **columns, size_t *n,
+                            tacit_error_t *err);
   tacit_status_t (*read)(void *of, const tacit_data_source_t *source, tacit_error_t *err);
 } core_reader_t;
 extern const core_reader_t core_reader_of_fits;
 /* The records of `data` into `of`; false with an exception. */
 bool core_call_read(core_call_t *call, const core_reader_t *reader, void *of, PyObject *data);
-/* ---- parts.c: records in parts that an engine holds; data is ([(records, units), ...], a function of a request that returns sums as bytes) ---- */
+/* ---- parts.c: records in parts that an engine holds; data is ([(records, units), ...], a function of a
+ * request that returns sums as bytes) ---- */
 
 struct tacit_fit;
 typedef struct core_parts {
@@ -93,12 +99,13 @@ bool core_parts_read(core_call_t *call, core_parts_t *parts, struct tacit_fit *f
 bool core_parts_sum(void *parts, const char *request, size_t n, int64_t *sums);
 
 /*
- * A stream over the buffers of Python objects, for frames that do not speak Arrow: columns is a list of (name, format, n_rows,
- * (buffer or None, ...)). The objects are kept until the stream is released.
+ * A stream over the buffers of Python objects, for frames that do not speak Arrow: columns is a list of
+ * (name, format, n_rows, (buffer or None, ...)). The objects are kept until the stream is released.
  */
 bool core_stream_of_columns(PyObject *columns, struct ArrowArrayStream *stream);
 
-/* What is known of draws: a dictionary of plain objects. published and evidence: what the fit tells of itself, or NULL. */
+/* What is known of draws: a dictionary of plain objects. published and evidence: what the fit tells of
+ * itself, or NULL. */
 PyObject *core_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names,
                      const tacit_published_t *published, const tacit_evidence_t *evidence);
 

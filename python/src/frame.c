@@ -1,5 +1,6 @@
 /*
- * An Arrow stream of one chunk over buffers of Python objects. They are held by the stream, which is released with the GIL.
+ * An Arrow stream of one chunk over buffers of Python objects. They are held by the stream, which is released
+ * with the GIL.
  */
 #include "core.h"
 
@@ -46,23 +47,24 @@ static void free_frame(frame_t *frame) {
 }
 
 /* Schemas and arrays borrow from the stream, which outlives them. */
-static void release_schema(struct ArrowSchema *schema) {
-  schema->release = NULL;
-}
+static void release_schema(struct ArrowSchema *schema) { schema->release = NULL; }
 
-static void release_array(struct ArrowArray *array) {
-  array->release = NULL;
-}
+static void release_array(struct ArrowArray *array) { array->release = NULL; }
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
   frame_t *frame = stream->private_data;
   for (size_t i = 0; i < frame->n_columns; i++) {
-    frame->schemas[i] = (struct ArrowSchema){
-        .format = frame->columns[i].format, .name = frame->columns[i].name, .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
+    frame->schemas[i] = (struct ArrowSchema){.format = frame->columns[i].format,
+                                             .name = frame->columns[i].name,
+                                             .flags = ARROW_FLAG_NULLABLE,
+                                             .release = release_schema};
     frame->schema_pointers[i] = &frame->schemas[i];
   }
-  *out = (struct ArrowSchema){.format = "+s", .name = "", .n_children = (int64_t)frame->n_columns,
-                              .children = frame->schema_pointers, .release = release_schema};
+  *out = (struct ArrowSchema){.format = "+s",
+                              .name = "",
+                              .n_children = (int64_t)frame->n_columns,
+                              .children = frame->schema_pointers,
+                              .release = release_schema};
   return 0;
 }
 
@@ -75,13 +77,19 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
   frame->is_done = true;
   for (size_t i = 0; i < frame->n_columns; i++) {
     column_t *column = &frame->columns[i];
-    frame->arrays[i] = (struct ArrowArray){.length = column->n_rows, .null_count = column->pointers[0] != NULL ? -1 : 0,
-                                           .n_buffers = column->n_buffers, .buffers = column->pointers, .release = release_array};
+    frame->arrays[i] = (struct ArrowArray){.length = column->n_rows,
+                                           .null_count = column->pointers[0] != NULL ? -1 : 0,
+                                           .n_buffers = column->n_buffers,
+                                           .buffers = column->pointers,
+                                           .release = release_array};
     frame->array_pointers[i] = &frame->arrays[i];
   }
-  *out = (struct ArrowArray){.length = frame->n_columns > 0 ? frame->columns[0].n_rows : 0, .n_buffers = 1,
-                             .buffers = &frame->no_bitmap, .n_children = (int64_t)frame->n_columns,
-                             .children = frame->array_pointers, .release = release_array};
+  *out = (struct ArrowArray){.length = frame->n_columns > 0 ? frame->columns[0].n_rows : 0,
+                             .n_buffers = 1,
+                             .buffers = &frame->no_bitmap,
+                             .n_children = (int64_t)frame->n_columns,
+                             .children = frame->array_pointers,
+                             .release = release_array};
   return 0;
 }
 
@@ -104,12 +112,24 @@ static Py_ssize_t least_size(const column_t *column, size_t j) {
     return (n + 7) / 8;
   }
   switch (column->format[0]) {
-    case 'U': return j == 1 ? 8 * (n + 1) : 0;
-    case 'g': case 'l': case 'L': return 8 * n;
-    case 'f': case 'i': case 'I': return 4 * n;
-    case 's': case 'S': case 'e': return 2 * n;
-    case 't': return (strncmp(column->format, "tdD", 3) == 0 ? 4 : 8) * n; /* dates, times */
-    default: return n;
+  case 'U':
+    return j == 1 ? 8 * (n + 1) : 0;
+  case 'g':
+  case 'l':
+  case 'L':
+    return 8 * n;
+  case 'f':
+  case 'i':
+  case 'I':
+    return 4 * n;
+  case 's':
+  case 'S':
+  case 'e':
+    return 2 * n;
+  case 't':
+    return (strncmp(column->format, "tdD", 3) == 0 ? 4 : 8) * n; /* dates, times */
+  default:
+    return n;
   }
 }
 
@@ -146,7 +166,8 @@ static bool fill_column(column_t *column, PyObject *item) {
   column->format = strdup(format);
   column->n_rows = n_rows;
   column->n_buffers = PyTuple_Size(buffers);
-  bool ok = column->name != NULL && column->format != NULL && n_rows >= 0 && column->n_buffers >= 2 && column->n_buffers <= MOST_BUFFERS;
+  bool ok = column->name != NULL && column->format != NULL && n_rows >= 0 && column->n_buffers >= 2 &&
+            column->n_buffers <= MOST_BUFFERS;
   for (size_t j = 0; ok && j < (size_t)column->n_buffers; j++) {
     ok = hold_buffer(column, j, PyTuple_GetItem(buffers, (Py_ssize_t)j));
   }
@@ -166,8 +187,8 @@ bool core_stream_of_columns(PyObject *columns, struct ArrowArrayStream *stream) 
   frame->schema_pointers = calloc(room, sizeof *frame->schema_pointers);
   frame->arrays = calloc(room, sizeof *frame->arrays);
   frame->array_pointers = calloc(room, sizeof *frame->array_pointers);
-  bool ok = frame->columns != NULL && frame->schemas != NULL && frame->schema_pointers != NULL && frame->arrays != NULL &&
-            frame->array_pointers != NULL;
+  bool ok = frame->columns != NULL && frame->schemas != NULL && frame->schema_pointers != NULL &&
+            frame->arrays != NULL && frame->array_pointers != NULL;
   for (Py_ssize_t i = 0; ok && i < n; i++) {
     ok = fill_column(&frame->columns[i], PyList_GetItem(columns, i));
   }
@@ -178,7 +199,10 @@ bool core_stream_of_columns(PyObject *columns, struct ArrowArrayStream *stream) 
     }
     return false;
   }
-  *stream = (struct ArrowArrayStream){.get_schema = get_schema, .get_next = get_next, .get_last_error = get_last_error,
-                                      .release = release_stream, .private_data = frame};
+  *stream = (struct ArrowArrayStream){.get_schema = get_schema,
+                                      .get_next = get_next,
+                                      .get_last_error = get_last_error,
+                                      .release = release_stream,
+                                      .private_data = frame};
   return true;
 }

@@ -1,4 +1,5 @@
-/* Draws given a released statistic, as one call: settings, two texts, draws, report; then everything is freed. No record is near. */
+/* Draws given a released statistic, as one call: settings, two texts, draws, report; then everything is
+ * freed. No record is near. */
 #include "core.h"
 
 #include <math.h>
@@ -65,21 +66,27 @@ static PyObject *privacy(const call_t *call) {
   return core_owned_text(status, text, &err);
 }
 
-static PyObject *text_of(const call_t *call, tacit_infer_text_t which) { return core_spelled(tacit_infer_text(call->infer, which)); }
+static PyObject *text_of(const call_t *call, tacit_infer_text_t which) {
+  return core_spelled(tacit_infer_text(call->infer, which));
+}
 
 static PyObject *written(const call_t *call, bool has_out) {
   tacit_error_t err;
-  return PyUnicode_FromString(!has_out || tacit_infer_write(call->infer, NULL, &err) == TACIT_OK ? "" : err.message);
+  return PyUnicode_FromString(
+      !has_out || tacit_infer_write(call->infer, NULL, &err) == TACIT_OK ? "" : err.message);
 }
 
 static PyObject *result_of(call_t *call, bool has_out) {
   const tacit_infer_t *infer = call->infer;
-  PyObject *out = core_draws(tacit_infer_draws(infer), tacit_infer_labels(infer), tacit_infer_names(infer), NULL, tacit_infer_evidence(infer));
-  bool ok = out != NULL && core_put(out, "unwritten", written(call, has_out)) && core_put(out, "stopped", core_call_stopped(&call->of)) &&
+  PyObject *out = core_draws(tacit_infer_draws(infer), tacit_infer_labels(infer), tacit_infer_names(infer),
+                             NULL, tacit_infer_evidence(infer));
+  bool ok = out != NULL && core_put(out, "unwritten", written(call, has_out)) &&
+            core_put(out, "stopped", core_call_stopped(&call->of)) &&
             core_put(out, "statement", statement(call)) && core_put(out, "privacy", privacy(call)) &&
             core_put(out, "statistic", PyUnicode_FromString(tacit_infer_statistic(infer))) &&
             core_put(out, "records", PyUnicode_FromString(tacit_infer_records(infer))) &&
-            core_put(out, "warning", text_of(call, TACIT_INFER_TEXT_WARNING)) && core_put(out, "method", text_of(call, TACIT_INFER_TEXT_METHOD)) &&
+            core_put(out, "warning", text_of(call, TACIT_INFER_TEXT_WARNING)) &&
+            core_put(out, "method", text_of(call, TACIT_INFER_TEXT_METHOD)) &&
             core_put(out, "cost", text_of(call, TACIT_INFER_TEXT_COST));
   if (!ok) {
     Py_CLEAR(out);
@@ -87,18 +94,20 @@ static PyObject *result_of(call_t *call, bool has_out) {
   return out;
 }
 
-/* infer(model, its name, [(statistic, its name), ...], [(name, text), ...], on_progress or None, is a report to be written?) */
+/* infer(model, its name, [(statistic, its name), ...], [(name, text), ...], on_progress or None, is a report
+ * to be written?) */
 PyObject *core_infer(PyObject *self, PyObject *args) {
   (void)self;
   yaml_t model;
   PyObject *settings, *statistics;
   int has_out;
   call_t call = {0};
-  if (!PyArg_ParseTuple(args, "y#sO!O!Op", &model.text, &model.n, &model.name, &PyList_Type, &statistics, &PyList_Type, &settings,
-                        &call.of.on_progress, &has_out)) {
+  if (!PyArg_ParseTuple(args, "y#sO!O!Op", &model.text, &model.n, &model.name, &PyList_Type, &statistics,
+                        &PyList_Type, &settings, &call.of.on_progress, &has_out)) {
     return NULL;
   }
-  PyObject *out = set_up(&call, settings, &model, statistics) && run(&call) ? result_of(&call, has_out) : NULL;
+  PyObject *out =
+      set_up(&call, settings, &model, statistics) && run(&call) ? result_of(&call, has_out) : NULL;
   tacit_infer_free(call.infer);
   core_call_clear(&call.of);
   return out;

@@ -1,4 +1,5 @@
-/* What follows from what a fit released: a check against its records, as one charged call, and synthetic rows. */
+/* What follows from what a fit released: a check against its records, as one charged call, and synthetic
+ * rows. */
 #include "core.h"
 
 #include "tacit/fit.h"
@@ -9,7 +10,9 @@ typedef struct call {
   core_call_t of;
 } call_t;
 
-static tacit_status_t set(void *fit, const char *name, const char *text, tacit_error_t *err) { return tacit_fit_set(fit, name, text, err); }
+static tacit_status_t set(void *fit, const char *name, const char *text, tacit_error_t *err) {
+  return tacit_fit_set(fit, name, text, err);
+}
 
 /* ---- a check: steps, each of which returns false with an exception set ---- */
 
@@ -18,7 +21,8 @@ static bool begin(call_t *call, const char *path, PyObject *settings) {
   core_work_begin(&call->of.work);
   tacit_status_t status = tacit_fit_begin_check(&call->fit, path, NULL, &err);
   core_work_end(&call->of.work);
-  return status == TACIT_OK ? core_call_set(&call->of, settings, set, call->fit) : core_call_refuse(&call->of, &err);
+  return status == TACIT_OK ? core_call_set(&call->of, settings, set, call->fit)
+                            : core_call_refuse(&call->of, &err);
 }
 
 static bool run(call_t *call, const char *by, tacit_fit_check_t *check) {
@@ -32,7 +36,8 @@ static bool run(call_t *call, const char *by, tacit_fit_check_t *check) {
 static PyObject *text_of(const call_t *call, const tacit_fit_check_t *check, bool is_json) {
   tacit_error_t err;
   char *text = NULL;
-  tacit_status_t status = is_json ? tacit_fit_check_json(call->fit, check, &text, &err) : tacit_fit_check_text(call->fit, check, &text, &err);
+  tacit_status_t status = is_json ? tacit_fit_check_json(call->fit, check, &text, &err)
+                                  : tacit_fit_check_text(call->fit, check, &text, &err);
   return core_owned_text(status, text, &err);
 }
 
@@ -46,9 +51,11 @@ PyObject *core_check(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "szO!O", &path, &by, &PyList_Type, &settings, &data)) {
     return NULL;
   }
-  if (begin(&call, path, settings) && core_call_read(&call.of, &core_reader_of_fits, call.fit, data) && run(&call, by, &check)) {
+  if (begin(&call, path, settings) && core_call_read(&call.of, &core_reader_of_fits, call.fit, data) &&
+      run(&call, by, &check)) {
     out = PyDict_New();
-    bool ok = out != NULL && core_put(out, "text", text_of(&call, &check, false)) && core_put(out, "json", text_of(&call, &check, true)) &&
+    bool ok = out != NULL && core_put(out, "text", text_of(&call, &check, false)) &&
+              core_put(out, "json", text_of(&call, &check, true)) &&
               core_put(out, "unsettled", core_spelled(tacit_fit_text(call.fit, TACIT_FIT_TEXT_UNSETTLED)));
     if (!ok) {
       Py_CLEAR(out);

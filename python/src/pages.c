@@ -1,4 +1,5 @@
-/* Texts that somebody asks for: the page that a privacy officer signs, the program that a formula stands for. No record is near. */
+/* Texts that somebody asks for: the page that a privacy officer signs, the program that a formula stands for.
+ * No record is near. */
 #include "core.h"
 
 #include "tacit/program.h"
@@ -13,11 +14,14 @@ PyObject *core_statement(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "zzs", &path, &ledger, &kind)) {
     return NULL;
   }
-  tacit_page_kind_t as = kind[0] == 'h' ? TACIT_PAGE_HTML : kind[0] == 'j' ? TACIT_PAGE_JSON : TACIT_PAGE_TEXT;
+  tacit_page_kind_t as = kind[0] == 'h'   ? TACIT_PAGE_HTML
+                         : kind[0] == 'j' ? TACIT_PAGE_JSON
+                                          : TACIT_PAGE_TEXT;
   core_work_t work;
   core_work_begin(&work);
   tacit_status_t status = ledger != NULL ? tacit_report_ledger_page(ledger, as, &text, &err)
-                                         : tacit_report_statement_page(path != NULL ? path : "", as == TACIT_PAGE_HTML, &text, &err);
+                                         : tacit_report_statement_page(path != NULL ? path : "",
+                                                                       as == TACIT_PAGE_HTML, &text, &err);
   core_work_end(&work);
   PyObject *out = status == TACIT_OK ? PyUnicode_FromString(text) : core_raise(&err, NULL);
   tacit_report_text_free(status == TACIT_OK ? text : NULL);

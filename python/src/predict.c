@@ -1,4 +1,5 @@
-/* What follows from draws: functions of parameters, and predictions for rows that an analyst brings. Nothing here has a way to a record. */
+/* What follows from draws: functions of parameters, and predictions for rows that an analyst brings. Nothing
+ * here has a way to a record. */
 #include "core.h"
 
 #include <math.h>
@@ -14,9 +15,7 @@ typedef struct held {
   const char **texts; /* labels, then names */
 } held_t;
 
-static void let_go(held_t *held) {
-  PyMem_Free(held->texts);
-}
+static void let_go(held_t *held) { PyMem_Free(held->texts); }
 
 /* fit: (labels, names, n_chains, n_draws, draws). False with an exception. */
 static bool hold(held_t *held, PyObject *fit) {
@@ -24,7 +23,8 @@ static bool hold(held_t *held, PyObject *fit) {
   Py_ssize_t n_chains, n_draws, n_bytes;
   const char *bytes;
   *held = (held_t){0};
-  if (!PyArg_ParseTuple(fit, "O!O!nny#", &PyList_Type, &lists[0], &PyList_Type, &lists[1], &n_chains, &n_draws, &bytes, &n_bytes)) {
+  if (!PyArg_ParseTuple(fit, "O!O!nny#", &PyList_Type, &lists[0], &PyList_Type, &lists[1], &n_chains,
+                        &n_draws, &bytes, &n_bytes)) {
     return false;
   }
   Py_ssize_t n = PyList_Size(lists[0]);
@@ -45,8 +45,11 @@ static bool hold(held_t *held, PyObject *fit) {
       return false;
     }
   }
-  held->fit.draws = (tacit_draws_t){.n_chains = (size_t)n_chains, .n_draws = (size_t)n_draws, .n_saved = (size_t)n_draws,
-                                    .n_reported = (size_t)n, .values = (double *)(uintptr_t)bytes};
+  held->fit.draws = (tacit_draws_t){.n_chains = (size_t)n_chains,
+                                    .n_draws = (size_t)n_draws,
+                                    .n_saved = (size_t)n_draws,
+                                    .n_reported = (size_t)n,
+                                    .values = (double *)(uintptr_t)bytes};
   held->fit.labels = (char **)(uintptr_t)held->texts;
   held->fit.names = held->fit.labels + n;
   return true;
@@ -54,7 +57,8 @@ static bool hold(held_t *held, PyObject *fit) {
 
 /* ---- functions of parameters ---- */
 
-/* (mean, sd, mcse, low, q50, high, ess_bulk, ess_tail, rhat, share of draws above none) of draws, which may be changed. */
+/* (mean, sd, mcse, low, q50, high, ess_bulk, ess_tail, rhat, share of draws above none) of draws, which may
+ * be changed. */
 typedef struct described {
   tacit_summary_t of;
   double p_above, low, high; /* low, high: quantiles that leave as much on both sides */
@@ -72,7 +76,8 @@ static double quantile(const double *x, size_t n, double p) {
   return low + 1 < n ? x[low] + (place - (double)low) * (x[low + 1] - x[low]) : x[n - 1];
 }
 
-static tacit_status_t describe(const tacit_draws_t *of, double *draws, bool is_exponentiated, double prob, described_t *out, tacit_error_t *err) {
+static tacit_status_t describe(const tacit_draws_t *of, double *draws, bool is_exponentiated, double prob,
+                               described_t *out, tacit_error_t *err) {
   size_t n = of->n_chains * of->n_draws, n_above = 0;
   for (size_t i = 0; i < n; i++) {
     n_above += draws[i] > 0;
@@ -89,7 +94,8 @@ static tacit_status_t describe(const tacit_draws_t *of, double *draws, bool is_e
 
 static PyObject *described(const described_t *d) {
   const tacit_summary_t *s = &d->of;
-  return Py_BuildValue("(dddddddddd)", s->mean, s->sd, s->mcse_mean, d->low, s->q50, d->high, s->ess_bulk, s->ess_tail, s->rhat, d->p_above);
+  return Py_BuildValue("(dddddddddd)", s->mean, s->sd, s->mcse_mean, d->low, s->q50, d->high, s->ess_bulk,
+                       s->ess_tail, s->rhat, d->p_above);
 }
 
 /* contrast(fit, expression, exponentiate?, probability of the interval) -> as above */
@@ -102,7 +108,8 @@ PyObject *core_contrast(PyObject *self, PyObject *args) {
   held_t held;
   tacit_error_t err;
   described_t found;
-  if (!PyArg_ParseTuple(args, "O!spd", &PyTuple_Type, &fit, &expression, &is_exponentiated, &prob) || !hold(&held, fit)) {
+  if (!PyArg_ParseTuple(args, "O!spd", &PyTuple_Type, &fit, &expression, &is_exponentiated, &prob) ||
+      !hold(&held, fit)) {
     return NULL;
   }
   const tacit_draws_t *of = &held.fit.draws;
@@ -114,7 +121,8 @@ PyObject *core_contrast(PyObject *self, PyObject *args) {
   core_work_t work;
   core_work_begin(&work);
   tacit_status_t status = tacit_contrast(&held.fit, expression, draws, &err);
-  if (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) { /* of the expression, which is an argument */
+  if (status == TACIT_ERR_SYNTAX ||
+      status == TACIT_ERR_UNKNOWN) { /* of the expression, which is an argument */
     err.status = TACIT_ERR_ARGUMENT;
   }
   status = status == TACIT_OK ? describe(of, draws, is_exponentiated, prob, &found, &err) : status;
@@ -199,11 +207,13 @@ static PyObject *grid_of(const prediction_t *p, const tacit_grid_rows_t *grid) {
   const char *const *names = tacit_predictor_columns(p->predictor, &n_columns);
   PyObject *out = PyList_New(0);
   for (size_t j = 0; out != NULL && j <= n_columns; j++) {
-    const tacit_column_schema_t *column = j > 0 ? tacit_schema_find(tacit_predictor_schema(p->predictor), names[j - 1]) : NULL;
+    const tacit_column_schema_t *column =
+        j > 0 ? tacit_schema_find(tacit_predictor_schema(p->predictor), names[j - 1]) : NULL;
     PyObject *values = PyList_New((Py_ssize_t)grid->rows.n);
     bool ok = values != NULL;
     for (size_t i = 0; ok && i < grid->rows.n; i++) {
-      PyObject *value = j > 0 ? value_of(column, grid->rows.columns[j - 1][i]) : PyUnicode_FromString(names[grid->varied[i]]);
+      PyObject *value = j > 0 ? value_of(column, grid->rows.columns[j - 1][i])
+                              : PyUnicode_FromString(names[grid->varied[i]]);
       ok = value != NULL && PyList_SetItem(values, (Py_ssize_t)i, value) == 0;
     }
     PyObject *item = ok ? Py_BuildValue("(sO)", j > 0 ? names[j - 1] : "varies", values) : NULL;
@@ -224,11 +234,13 @@ static PyObject *of_grid(prediction_t *p, bool is_of_draws) {
   if (tacit_predictor_grid(p->predictor, 21, &grid, &err) != TACIT_OK) {
     return core_raise(&err, NULL);
   }
-  PyObject *numbers = predict_rows(p, &grid.rows, is_of_draws), *columns = numbers != NULL ? grid_of(p, &grid) : NULL,
+  PyObject *numbers = predict_rows(p, &grid.rows, is_of_draws),
+           *columns = numbers != NULL ? grid_of(p, &grid) : NULL,
            *outcomes = columns != NULL ? outcomes_of(p) : NULL;
-  PyObject *out = outcomes == NULL ? NULL
-                                   : Py_BuildValue("(nOOOns)", (Py_ssize_t)grid.rows.n, outcomes, numbers, columns, (Py_ssize_t)0,
-                                                   tacit_predictor_note(p->predictor, p->kind));
+  PyObject *out = outcomes == NULL
+                      ? NULL
+                      : Py_BuildValue("(nOOOns)", (Py_ssize_t)grid.rows.n, outcomes, numbers, columns,
+                                      (Py_ssize_t)0, tacit_predictor_note(p->predictor, p->kind));
   Py_XDECREF(numbers);
   Py_XDECREF(columns);
   Py_XDECREF(outcomes);
@@ -251,18 +263,21 @@ static void clear_rows(rows_t *rows) {
 }
 
 /*
- * Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are refused instead. False with an
- * exception; clear in either case.
+ * Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are
+ * refused instead. False with an exception; clear in either case.
  */
-static bool read_rows(rows_t *rows, const tacit_predictor_t *predictor, const tacit_schema_t *schema, PyObject *data) {
+static bool read_rows(rows_t *rows, const tacit_predictor_t *predictor, const tacit_schema_t *schema,
+                      PyObject *data) {
   size_t n;
   const char *const *names = tacit_predictor_columns(predictor, &n);
-  const tacit_schema_t *rules = tacit_schema_unit(schema) == NULL ? schema : tacit_predictor_schema(predictor);
+  const tacit_schema_t *rules =
+      tacit_schema_unit(schema) == NULL ? schema : tacit_predictor_schema(predictor);
   struct ArrowArrayStream stream = {0};
   tacit_table_notes_t notes;
   tacit_error_t err;
   if (n == 0) {
-    PyErr_SetString(PyExc_ValueError, "the formula has no term that depends on a column: there is nothing to predict by");
+    PyErr_SetString(PyExc_ValueError,
+                    "the formula has no term that depends on a column: there is nothing to predict by");
     return false;
   }
   rows->columns = PyMem_Calloc(n, sizeof *rows->columns);
@@ -287,17 +302,21 @@ static bool read_rows(rows_t *rows, const tacit_predictor_t *predictor, const ta
 
 static PyObject *of_stream(prediction_t *p, const tacit_schema_t *schema, PyObject *data, bool is_of_draws) {
   rows_t rows = {0};
-  PyObject *numbers = read_rows(&rows, p->predictor, schema, data) ? predict_rows(p, &rows.of, is_of_draws) : NULL;
+  PyObject *numbers =
+      read_rows(&rows, p->predictor, schema, data) ? predict_rows(p, &rows.of, is_of_draws) : NULL;
   PyObject *outcomes = numbers != NULL ? outcomes_of(p) : NULL;
-  PyObject *out = outcomes == NULL ? NULL : Py_BuildValue("(nOO[]ns)", (Py_ssize_t)rows.of.n, outcomes, numbers, (Py_ssize_t)rows.n_moved,
-                                                      tacit_predictor_note(p->predictor, p->kind));
+  PyObject *out = outcomes == NULL
+                      ? NULL
+                      : Py_BuildValue("(nOO[]ns)", (Py_ssize_t)rows.of.n, outcomes, numbers,
+                                      (Py_ssize_t)rows.n_moved, tacit_predictor_note(p->predictor, p->kind));
   Py_XDECREF(numbers);
   Py_XDECREF(outcomes);
   clear_rows(&rows);
   return out;
 }
 
-static PyObject *predict(held_t *held, const tacit_schema_t *schema, double sd, prediction_t *p, PyObject *data, bool is_of_draws) {
+static PyObject *predict(held_t *held, const tacit_schema_t *schema, double sd, prediction_t *p,
+                         PyObject *data, bool is_of_draws) {
   tacit_error_t err;
   if (tacit_predictor_of(&p->predictor, &held->fit, schema, sd, &err) != TACIT_OK) {
     return core_raise(&err, NULL);
@@ -322,8 +341,8 @@ PyObject *core_predict(PyObject *self, PyObject *args) {
   int kind, is_of_draws;
   unsigned long long seed;
   held_t held;
-  if (!PyArg_ParseTuple(args, "O!sszy#dOiKp", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &kind, &seed,
-                        &is_of_draws) ||
+  if (!PyArg_ParseTuple(args, "O!sszy#dOiKp", &PyTuple_Type, &fit, &formula, &family, &program, &text,
+                        &n_text, &sd, &data, &kind, &seed, &is_of_draws) ||
       !hold(&held, fit)) {
     return NULL;
   }
@@ -363,17 +382,20 @@ static tacit_status_t take_effect(void *user, const char *label, double *draws, 
 }
 
 /* The GIL is kept: each effect becomes a row of Python's. */
-static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double sd, PyObject *data, PyObject *names, double prob) {
+static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double sd, PyObject *data,
+                            PyObject *names, double prob) {
   tacit_error_t err;
   tacit_predictor_t *predictor;
   rows_t rows = {0};
   if (tacit_predictor_of(&predictor, &held->fit, schema, sd, &err) != TACIT_OK) {
     return core_raise(&err, NULL);
   }
-  effects_t effects = {&held->fit.draws, read_rows(&rows, predictor, schema, data) ? PyList_New(0) : NULL, prob};
+  effects_t effects = {&held->fit.draws, read_rows(&rows, predictor, schema, data) ? PyList_New(0) : NULL,
+                       prob};
   for (Py_ssize_t i = 0; effects.out != NULL && i < PyList_Size(names); i++) {
     const char *name = PyUnicode_AsUTF8AndSize(PyList_GetItem(names, i), NULL);
-    if (name == NULL || tacit_average_effects(predictor, &rows.of, name, take_effect, &effects, &err) != TACIT_OK) {
+    if (name == NULL ||
+        tacit_average_effects(predictor, &rows.of, name, take_effect, &effects, &err) != TACIT_OK) {
       core_raise_unless_set(&err, NULL);
       Py_CLEAR(effects.out);
     }
@@ -385,8 +407,8 @@ static PyObject *effects_of(held_t *held, const tacit_schema_t *schema, double s
 }
 
 /*
- * effects(fit, formula, family, program or None, schema, sd, data, [column, ...], probability of the intervals) -> ([(label, as of contrast), ...],
- * values moved to a bound of the schema)
+ * effects(fit, formula, family, program or None, schema, sd, data, [column, ...], probability of the
+ * intervals) -> ([(label, as of contrast), ...], values moved to a bound of the schema)
  */
 PyObject *core_effects(PyObject *self, PyObject *args) {
   (void)self;
@@ -395,8 +417,8 @@ PyObject *core_effects(PyObject *self, PyObject *args) {
   Py_ssize_t n_text;
   double sd, prob;
   held_t held;
-  if (!PyArg_ParseTuple(args, "O!sszy#dOO!d", &PyTuple_Type, &fit, &formula, &family, &program, &text, &n_text, &sd, &data, &PyList_Type, &names,
-                        &prob) ||
+  if (!PyArg_ParseTuple(args, "O!sszy#dOO!d", &PyTuple_Type, &fit, &formula, &family, &program, &text,
+                        &n_text, &sd, &data, &PyList_Type, &names, &prob) ||
       !hold(&held, fit)) {
     return NULL;
   }
@@ -405,8 +427,9 @@ PyObject *core_effects(PyObject *self, PyObject *args) {
   held.fit.program = (char *)(uintptr_t)program;
   tacit_error_t err;
   tacit_schema_t *schema = NULL;
-  PyObject *out = tacit_schema_parse(&schema, text, (size_t)n_text, "schema", &err) == TACIT_OK ? effects_of(&held, schema, sd, data, names, prob)
-                                                                                               : core_raise(&err, NULL);
+  PyObject *out = tacit_schema_parse(&schema, text, (size_t)n_text, "schema", &err) == TACIT_OK
+                      ? effects_of(&held, schema, sd, data, names, prob)
+                      : core_raise(&err, NULL);
   tacit_schema_free(schema);
   let_go(&held);
   return out;

@@ -14,16 +14,19 @@ static tacit_status_t set(void *publish, const char *name, const char *text, tac
   return tacit_publish_set(publish, name, text, err);
 }
 
-static bool set_up(call_t *call, const char *formula, PyObject *settings, const char *schema, Py_ssize_t n_schema, const char *name) {
+static bool set_up(call_t *call, const char *formula, PyObject *settings, const char *schema,
+                   Py_ssize_t n_schema, const char *name) {
   tacit_error_t err;
   if (tacit_publish_new(&call->publish, formula, &err) != TACIT_OK) {
     return core_call_refuse(&call->of, &err);
   }
   return core_call_set(&call->of, settings, set, call->publish) &&
-         (tacit_publish_set_schema(call->publish, schema, (size_t)n_schema, name, &err) == TACIT_OK || core_call_refuse(&call->of, &err));
+         (tacit_publish_set_schema(call->publish, schema, (size_t)n_schema, name, &err) == TACIT_OK ||
+          core_call_refuse(&call->of, &err));
 }
 
-static tacit_status_t columns(void *publish, const tacit_schema_t **schema, const char *const **names, size_t *n, tacit_error_t *err) {
+static tacit_status_t columns(void *publish, const tacit_schema_t **schema, const char *const **names,
+                              size_t *n, tacit_error_t *err) {
   return tacit_publish_columns(publish, schema, names, n, err);
 }
 
@@ -59,14 +62,16 @@ static PyObject *numbers(const call_t *call, const double *(*of)(const tacit_pub
 /* A file that cannot be written takes nothing from the statistic, which was paid for. */
 static PyObject *written(const call_t *call, bool has_out) {
   tacit_error_t err;
-  return PyUnicode_FromString(!has_out || tacit_publish_write(call->publish, NULL, &err) == TACIT_OK ? "" : err.message);
+  return PyUnicode_FromString(
+      !has_out || tacit_publish_write(call->publish, NULL, &err) == TACIT_OK ? "" : err.message);
 }
 
 static PyObject *result_of(const call_t *call, bool has_out) {
   PyObject *out = PyDict_New();
   bool ok = out != NULL && core_put(out, "unwritten", written(call, has_out)) &&
             core_put(out, "yaml", PyUnicode_FromString(tacit_publish_yaml(call->publish))) &&
-            core_put(out, "values", numbers(call, tacit_publish_values)) && core_put(out, "scales", numbers(call, tacit_publish_scales)) &&
+            core_put(out, "values", numbers(call, tacit_publish_values)) &&
+            core_put(out, "scales", numbers(call, tacit_publish_scales)) &&
             core_put(out, "spent", core_spelled(tacit_publish_spent(call->publish))) &&
             core_put(out, "warnings", core_spelled(tacit_publish_warnings(call->publish))) &&
             core_put(out, "unsettled", core_spelled(tacit_publish_unsettled(call->publish)));
@@ -84,10 +89,12 @@ PyObject *core_release(PyObject *self, PyObject *args) {
   PyObject *settings, *data;
   int has_out;
   call_t call = {0};
-  if (!PyArg_ParseTuple(args, "zO!y#sOp", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &data, &has_out)) {
+  if (!PyArg_ParseTuple(args, "zO!y#sOp", &formula, &PyList_Type, &settings, &schema, &n_schema, &name, &data,
+                        &has_out)) {
     return NULL;
   }
-  bool is_released = set_up(&call, formula, settings, schema, n_schema, name) && core_call_read(&call.of, &reader, call.publish, data) && run(&call);
+  bool is_released = set_up(&call, formula, settings, schema, n_schema, name) &&
+                     core_call_read(&call.of, &reader, call.publish, data) && run(&call);
   PyObject *out = is_released ? result_of(&call, has_out) : NULL;
   tacit_publish_free(call.publish);
   core_call_clear(&call.of);

@@ -1,4 +1,5 @@
-/* Schemas before a fit: a template from names and types, what is wrong with one, and records beside it; and the families there are. */
+/* Schemas before a fit: a template from names and types, what is wrong with one, and records beside it; and
+ * the families there are. */
 #include "core.h"
 
 #include <string.h>
@@ -52,20 +53,23 @@ static PyObject *report_of(core_call_t *call, const tacit_schema_t *schema, PyOb
   if (ok) {
     core_work_begin(&call->work);
     tacit_status_t status = tacit_schema_report(schema, &report, &err);
-    status = status == TACIT_OK && is_read ? tacit_schema_report_records(schema, &source, &report, &err) : status;
+    status =
+        status == TACIT_OK && is_read ? tacit_schema_report_records(schema, &source, &report, &err) : status;
     core_work_end(&call->work);
     ok = (status == TACIT_OK && PyErr_CheckSignals() == 0) || core_call_refuse(call, &err);
   }
   if (ok) {
-    out = Py_BuildValue("(ssznnnnn)", report.says, report.warns, report.for_holder, (Py_ssize_t)report.n_rows, (Py_ssize_t)report.n_units,
-                        (Py_ssize_t)report.notes.n_clamped, (Py_ssize_t)report.notes.n_missing, (Py_ssize_t)report.notes.n_rows_dropped);
+    out = Py_BuildValue("(ssznnnnn)", report.says, report.warns, report.for_holder, (Py_ssize_t)report.n_rows,
+                        (Py_ssize_t)report.n_units, (Py_ssize_t)report.notes.n_clamped,
+                        (Py_ssize_t)report.notes.n_missing, (Py_ssize_t)report.notes.n_rows_dropped);
   }
   tacit_schema_report_clear(&report);
   return out;
 }
 
 /*
- * schema_check(schema, its name, data or None) -> (of the schema, warnings, for the holder or None, n_rows, n_units, n_clamped, n_missing, n_dropped)
+ * schema_check(schema, its name, data or None) -> (of the schema, warnings, for the holder or None, n_rows,
+ * n_units, n_clamped, n_missing, n_dropped)
  */
 PyObject *core_schema_check(PyObject *self, PyObject *args) {
   (void)self;
@@ -94,8 +98,8 @@ PyObject *core_families(PyObject *self, PyObject *args) {
   PyObject *out = PyList_New(0);
   for (size_t i = 0; out != NULL && tacit_program_family_about(i) != NULL; i++) {
     const tacit_family_about_t *family = tacit_program_family_about(i);
-    PyObject *item =
-        Py_BuildValue("{s:s,s:s,s:s,s:s}", "name", family->name, "response", family->response, "link", family->link, "summary", family->summary);
+    PyObject *item = Py_BuildValue("{s:s,s:s,s:s,s:s}", "name", family->name, "response", family->response,
+                                   "link", family->link, "summary", family->summary);
     if (item == NULL || PyList_Append(out, item) != 0) {
       Py_CLEAR(out);
     }

@@ -1,6 +1,6 @@
 /*
- * A fit as one call. The fit hangs on an external pointer with a finaliser until the call ends: an R error in between, as of a callback,
- * leaks nothing and leaves no handle.
+ * A fit as one call. The fit hangs on an external pointer with a finaliser until the call ends: an R error in
+ * between, as of a callback, leaks nothing and leaves no handle.
  */
 #include "tacit_r.h"
 
@@ -28,12 +28,14 @@ tacit_status_t r_fit_set(r_fit_call_t *call, SEXP settings, tacit_error_t *err) 
   SEXP names = Rf_getAttrib(settings, R_NamesSymbol);
   tacit_status_t status = TACIT_OK;
   for (R_xlen_t i = 0; i < XLENGTH(settings) && status == TACIT_OK; i++) {
-    status = tacit_fit_set(call->fit, Rf_translateCharUTF8(STRING_ELT(names, i)), Rf_translateCharUTF8(STRING_ELT(settings, i)), err);
+    status = tacit_fit_set(call->fit, Rf_translateCharUTF8(STRING_ELT(names, i)),
+                           Rf_translateCharUTF8(STRING_ELT(settings, i)), err);
   }
   return status;
 }
 
-static tacit_status_t set_up(call_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name, tacit_error_t *err) {
+static tacit_status_t set_up(call_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name,
+                             tacit_error_t *err) {
   const char *text = r_text(schema);
   tacit_status_t status = tacit_fit_new(&call->fit, r_text(formula), err);
   status = status == TACIT_OK ? r_fit_set(call, settings, err) : status;
@@ -49,17 +51,26 @@ tacit_status_t r_fit_read(r_fit_call_t *call, SEXP data, tacit_error_t *err) {
 }
 
 static SEXP plan_of(call_t *call, double n_units, tacit_error_t *err) {
-  static const char *const names[] = {"method", "n_chains", "n_iterations", "n_warmup", "n_draws", "n_releases", "ess", "ess_wide", "width",
-                                      "epsilon", "verdict", "text", "warning", "price", NULL};
+  static const char *const names[] = {"method",     "n_chains", "n_iterations", "n_warmup", "n_draws",
+                                      "n_releases", "ess",      "ess_wide",     "width",    "epsilon",
+                                      "verdict",    "text",     "warning",      "price",    NULL};
   static const char *const verdicts[] = {"good", "poor", "hopeless"};
   tacit_fit_plan_t plan;
   if (tacit_fit_plan(call->fit, n_units, &plan, err) != TACIT_OK) {
     return r_failure(err, NULL);
   }
-  const double numbers[] = {(double)plan.n_chains, (double)plan.n_iterations, (double)plan.n_warmup, (double)plan.n_draws,
-                            (double)plan.n_releases, plan.ess, plan.ess_wide, plan.width, plan.epsilon};
+  const double numbers[] = {(double)plan.n_chains,
+                            (double)plan.n_iterations,
+                            (double)plan.n_warmup,
+                            (double)plan.n_draws,
+                            (double)plan.n_releases,
+                            plan.ess,
+                            plan.ess_wide,
+                            plan.width,
+                            plan.epsilon};
   const char *texts[] = {verdicts[plan.verdict], tacit_fit_text(call->fit, TACIT_FIT_TEXT_PLAN),
-                         tacit_fit_text(call->fit, TACIT_FIT_TEXT_WARNING), tacit_fit_text(call->fit, TACIT_FIT_TEXT_PRICE)};
+                         tacit_fit_text(call->fit, TACIT_FIT_TEXT_WARNING),
+                         tacit_fit_text(call->fit, TACIT_FIT_TEXT_PRICE)};
   SEXP out = PROTECT(r_list(names));
   SET_VECTOR_ELT(out, 0, Rf_mkString(plan.method));
   for (R_xlen_t i = 0; i < 9; i++) {
@@ -99,15 +110,18 @@ static SEXP privacy(const call_t *call) {
 
 /* A report that cannot be written takes nothing from the draws, which were paid for. */
 SEXP r_fit_result(r_fit_call_t *call, bool has_out) {
-  static const char *const names[] = {"draws",      "unwritten", "statement", "privacy", "end",      "spent", "unsettled",
-                                      "is_private", "epsilon",   "delta",     "program", "releases", NULL};
+  static const char *const names[] = {"draws",   "unwritten", "statement",  "privacy", "end",
+                                      "spent",   "unsettled", "is_private", "epsilon", "delta",
+                                      "program", "releases",  NULL};
   const tacit_guarantee_t promised = tacit_fit_promised(call->fit);
   tacit_error_t err;
   SEXP out = PROTECT(r_list(names));
-  const char *texts[] = {has_out && tacit_fit_write(call->fit, NULL, &err) != TACIT_OK ? err.message : "", tacit_fit_end(call->fit),
-                         tacit_fit_text(call->fit, TACIT_FIT_TEXT_SPENT), tacit_fit_text(call->fit, TACIT_FIT_TEXT_UNSETTLED)};
-  SET_VECTOR_ELT(out, 0, r_draws(tacit_fit_draws(call->fit), tacit_fit_labels(call->fit), tacit_fit_names(call->fit),
-                                 tacit_fit_published(call->fit), tacit_fit_evidence(call->fit)));
+  const char *texts[] = {has_out && tacit_fit_write(call->fit, NULL, &err) != TACIT_OK ? err.message : "",
+                         tacit_fit_end(call->fit), tacit_fit_text(call->fit, TACIT_FIT_TEXT_SPENT),
+                         tacit_fit_text(call->fit, TACIT_FIT_TEXT_UNSETTLED)};
+  SET_VECTOR_ELT(out, 0,
+                 r_draws(tacit_fit_draws(call->fit), tacit_fit_labels(call->fit), tacit_fit_names(call->fit),
+                         tacit_fit_published(call->fit), tacit_fit_evidence(call->fit)));
   SET_VECTOR_ELT(out, 1, r_spelled(&texts[0], 1));
   SET_VECTOR_ELT(out, 2, statement(call));
   SET_VECTOR_ELT(out, 3, privacy(call));
@@ -141,7 +155,8 @@ static SEXP r_stopped(const call_t *call, const tacit_error_t *why) {
   return out;
 }
 
-static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, SEXP on_plan) {
+static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data,
+                      SEXP on_plan) {
   tacit_error_t err;
   if (set_up(call, formula, settings, schema, name, &err) != TACIT_OK) {
     return r_failure(&err, NULL);
@@ -151,7 +166,8 @@ static SEXP fit_steps(call_t *call, SEXP formula, SEXP settings, SEXP schema, SE
     return r_failure(&err, call->watch.detail);
   }
   SEXP plan = PROTECT(plan_of(call, 0, &err)), expression = PROTECT(Rf_lang2(on_plan, plan));
-  SEXP answer = PROTECT(Rf_inherits(plan, "tacit_failure") ? plan : Rf_eval(expression, R_GlobalEnv)); /* TRUE, or why not */
+  SEXP answer = PROTECT(
+      Rf_inherits(plan, "tacit_failure") ? plan : Rf_eval(expression, R_GlobalEnv)); /* TRUE, or why not */
   SEXP out = answer;
   if (TYPEOF(answer) == LGLSXP) {
     status = tacit_fit_run(call->fit, r_on_iteration, &call->watch, &err);
@@ -175,7 +191,9 @@ SEXP r_plan(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n) {
   call_t *call;
   tacit_error_t err;
   SEXP pointer = PROTECT(r_hold_fit(&call));
-  SEXP out = PROTECT(set_up(call, formula, settings, schema, name, &err) == TACIT_OK ? plan_of(call, Rf_asReal(n), &err) : r_failure(&err, NULL));
+  SEXP out = PROTECT(set_up(call, formula, settings, schema, name, &err) == TACIT_OK
+                         ? plan_of(call, Rf_asReal(n), &err)
+                         : r_failure(&err, NULL));
   r_let_go(pointer);
   UNPROTECT(2);
   return out;
@@ -190,10 +208,12 @@ SEXP r_want_width(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP n, S
   char *html = NULL;
   SEXP pointer = PROTECT(r_hold_fit(&call)), out;
   tacit_status_t status = set_up(call, formula, settings, schema, name, &err);
-  status = status == TACIT_OK ? tacit_fit_want_width(call->fit, Rf_asReal(n), Rf_asReal(width), wants, &err) : status;
+  status = status == TACIT_OK ? tacit_fit_want_width(call->fit, Rf_asReal(n), Rf_asReal(width), wants, &err)
+                              : status;
   status = status == TACIT_OK ? tacit_fit_plan_page(call->fit, Rf_asReal(n), &html, &err) : status;
   if (status == TACIT_OK) {
-    const char *relations[] = {tacit_relation_string(wants[0].relation), tacit_relation_string(wants[1].relation)};
+    const char *relations[] = {tacit_relation_string(wants[0].relation),
+                               tacit_relation_string(wants[1].relation)};
     out = PROTECT(r_list(names));
     SET_VECTOR_ELT(out, 3, r_owned_text(status, html));
     SET_VECTOR_ELT(out, 0, r_texts(relations, 2));
@@ -215,7 +235,9 @@ SEXP r_settings(SEXP of) {
   static const char *const names[] = {"name", "value", "default", "help", "group", NULL};
   size_t n, row = 0;
   char word = r_text(of)[0];
-  const tacit_setting_t *settings = word == 'f' ? tacit_fit_settings(&n) : word == 'r' ? tacit_publish_settings(&n) : tacit_infer_settings(&n);
+  const tacit_setting_t *settings = word == 'f'   ? tacit_fit_settings(&n)
+                                    : word == 'r' ? tacit_publish_settings(&n)
+                                                  : tacit_infer_settings(&n);
   for (size_t i = 0; i < n; i++) {
     row += settings[i].kind != TACIT_SETTING_PROGRAM;
   }
@@ -225,9 +247,11 @@ SEXP r_settings(SEXP of) {
   }
   row = 0;
   for (size_t i = 0; i < n; i++) {
-    const char *texts[] = {settings[i].name, settings[i].value, settings[i].fallback, settings[i].help, settings[i].group};
+    const char *texts[] = {settings[i].name, settings[i].value, settings[i].fallback, settings[i].help,
+                           settings[i].group};
     for (R_xlen_t k = 0; k < 5 && settings[i].kind != TACIT_SETTING_PROGRAM; k++) {
-      SET_STRING_ELT(VECTOR_ELT(out, k), (R_xlen_t)row, texts[k] != NULL ? Rf_mkCharCE(texts[k], CE_UTF8) : NA_STRING);
+      SET_STRING_ELT(VECTOR_ELT(out, k), (R_xlen_t)row,
+                     texts[k] != NULL ? Rf_mkCharCE(texts[k], CE_UTF8) : NA_STRING);
     }
     if (settings[i].kind != TACIT_SETTING_PROGRAM) {
       SET_STRING_ELT(VECTOR_ELT(out, 3), (R_xlen_t)row, STRING_ELT(r_spelled(&texts[3], 1), 0));

@@ -1,6 +1,7 @@
 /*
- * A data frame as an Arrow stream of one chunk. Doubles and integers are borrowed; factors become dictionaries whose first entry stands
- * for R's counting from 1; missing integers, logicals and texts get a bitmap. Memory is R's own (R_alloc): free when .Call returns.
+ * A data frame as an Arrow stream of one chunk. Doubles and integers are borrowed; factors become
+ * dictionaries whose first entry stands for R's counting from 1; missing integers, logicals and texts get a
+ * bitmap. Memory is R's own (R_alloc): free when .Call returns.
  */
 #include "tacit_r.h"
 
@@ -26,17 +27,11 @@ typedef struct frame {
 } frame_t;
 
 /* Everything is R's, or the stream's. */
-static void release_schema(struct ArrowSchema *schema) {
-  schema->release = NULL;
-}
+static void release_schema(struct ArrowSchema *schema) { schema->release = NULL; }
 
-static void release_array(struct ArrowArray *array) {
-  array->release = NULL;
-}
+static void release_array(struct ArrowArray *array) { array->release = NULL; }
 
-static void release_stream(struct ArrowArrayStream *stream) {
-  stream->release = NULL;
-}
+static void release_stream(struct ArrowArrayStream *stream) { stream->release = NULL; }
 
 static const char *get_last_error(struct ArrowArrayStream *stream) {
   (void)stream;
@@ -45,7 +40,11 @@ static const char *get_last_error(struct ArrowArrayStream *stream) {
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
   frame_t *frame = stream->private_data;
-  *out = (struct ArrowSchema){.format = "+s", .name = "", .n_children = frame->n_columns, .children = frame->schemas, .release = release_schema};
+  *out = (struct ArrowSchema){.format = "+s",
+                              .name = "",
+                              .n_children = frame->n_columns,
+                              .children = frame->schemas,
+                              .release = release_schema};
   return 0;
 }
 
@@ -53,8 +52,12 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
   frame_t *frame = stream->private_data;
   *out = (struct ArrowArray){0};
   if (!frame->is_done) {
-    *out = (struct ArrowArray){.length = frame->n_rows, .n_buffers = 1, .buffers = &frame->no_bitmap, .n_children = frame->n_columns,
-                               .children = frame->arrays, .release = release_array};
+    *out = (struct ArrowArray){.length = frame->n_rows,
+                               .n_buffers = 1,
+                               .buffers = &frame->no_bitmap,
+                               .n_children = frame->n_columns,
+                               .children = frame->arrays,
+                               .release = release_array};
     frame->is_done = true;
   }
   return 0;
@@ -125,7 +128,9 @@ static void put_times(SEXP values, double microseconds, const void *buffers[MOST
   int64_t *out = (int64_t *)(void *)R_alloc((size_t)n + 1, sizeof *out);
   unsigned char *bits = new_bits(n);
   for (R_xlen_t i = 0; i < n; i++) {
-    double value = TYPEOF(values) == INTSXP ? (INTEGER_RO(values)[i] == NA_INTEGER ? NA_REAL : INTEGER_RO(values)[i]) : REAL_RO(values)[i];
+    double value = TYPEOF(values) == INTSXP
+                       ? (INTEGER_RO(values)[i] == NA_INTEGER ? NA_REAL : INTEGER_RO(values)[i])
+                       : REAL_RO(values)[i];
     double scaled = round(value * microseconds);
     bool is_there = fabs(scaled) < 9e18; /* what int64 holds; NaN is not there */
     out[i] = is_there ? (int64_t)scaled : 0;
@@ -152,8 +157,11 @@ static void put_factor(column_t *column, SEXP values) {
   put_texts(levels, 1, column->entries_buffers);
   column->entries_schema = (struct ArrowSchema){.format = "U", .release = release_schema};
   column->schema.dictionary = &column->entries_schema;
-  column->entries = (struct ArrowArray){.length = XLENGTH(levels) + 1, .null_count = -1, .n_buffers = 3,
-                                        .buffers = column->entries_buffers, .release = release_array};
+  column->entries = (struct ArrowArray){.length = XLENGTH(levels) + 1,
+                                        .null_count = -1,
+                                        .n_buffers = 3,
+                                        .buffers = column->entries_buffers,
+                                        .release = release_array};
   column->array.dictionary = &column->entries;
 }
 
@@ -163,43 +171,56 @@ static const char *format_of(SEXP values) {
     return "tsu:";
   }
   switch (TYPEOF(values)) {
-    case REALSXP: return Rf_inherits(values, "integer64") ? "l" : "g";
-    case INTSXP: return "i";
-    case LGLSXP: return "b";
-    case STRSXP: return "U";
-    case RAWSXP: return "z";
-    default: return "+l"; /* lists and what else R has: refused by the library */
+  case REALSXP:
+    return Rf_inherits(values, "integer64") ? "l" : "g";
+  case INTSXP:
+    return "i";
+  case LGLSXP:
+    return "b";
+  case STRSXP:
+    return "U";
+  case RAWSXP:
+    return "z";
+  default:
+    return "+l"; /* lists and what else R has: refused by the library */
   }
 }
 
 static void put_column(column_t *column, SEXP values, const char *name) {
   R_xlen_t n = Rf_xlength(values);
   const char *format = format_of(values);
-  column->schema = (struct ArrowSchema){.format = format, .name = name, .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
-  column->array = (struct ArrowArray){.length = n, .null_count = -1, .n_buffers = 2, .buffers = column->buffers, .release = release_array};
+  column->schema = (struct ArrowSchema){
+      .format = format, .name = name, .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
+  column->array = (struct ArrowArray){
+      .length = n, .null_count = -1, .n_buffers = 2, .buffers = column->buffers, .release = release_array};
   switch (*format) {
-    case 'g': column->buffers[1] = REAL_RO(values); break;
-    case 'l':
-      column->buffers[0] = bitmap_of_long_integers(REAL_RO(values), n);
-      column->buffers[1] = REAL_RO(values);
-      break;
-    case 'i':
-      column->buffers[0] = bitmap_of_integers(INTEGER_RO(values), n);
-      column->buffers[1] = INTEGER_RO(values);
-      if (Rf_isFactor(values)) {
-        put_factor(column, values);
-      }
-      break;
-    case 'b':
-      column->buffers[0] = bitmap_of_integers(LOGICAL_RO(values), n);
-      column->buffers[1] = bits_of(LOGICAL_RO(values), n);
-      break;
-    case 't': put_times(values, Rf_inherits(values, "Date") ? 86400e6 : 1e6, column->buffers); break;
-    case 'U':
-      put_texts(values, 0, column->buffers);
-      column->array.n_buffers = 3;
-      break;
-    default: break;
+  case 'g':
+    column->buffers[1] = REAL_RO(values);
+    break;
+  case 'l':
+    column->buffers[0] = bitmap_of_long_integers(REAL_RO(values), n);
+    column->buffers[1] = REAL_RO(values);
+    break;
+  case 'i':
+    column->buffers[0] = bitmap_of_integers(INTEGER_RO(values), n);
+    column->buffers[1] = INTEGER_RO(values);
+    if (Rf_isFactor(values)) {
+      put_factor(column, values);
+    }
+    break;
+  case 'b':
+    column->buffers[0] = bitmap_of_integers(LOGICAL_RO(values), n);
+    column->buffers[1] = bits_of(LOGICAL_RO(values), n);
+    break;
+  case 't':
+    put_times(values, Rf_inherits(values, "Date") ? 86400e6 : 1e6, column->buffers);
+    break;
+  case 'U':
+    put_texts(values, 0, column->buffers);
+    column->array.n_buffers = 3;
+    break;
+  default:
+    break;
   }
 }
 
@@ -220,7 +241,10 @@ const char *r_stream_of(SEXP columns, struct ArrowArrayStream *stream) {
     frame->schemas[i] = &frame->columns[i].schema;
     frame->arrays[i] = &frame->columns[i].array;
   }
-  *stream = (struct ArrowArrayStream){.get_schema = get_schema, .get_next = get_next, .get_last_error = get_last_error,
-                                      .release = release_stream, .private_data = frame};
+  *stream = (struct ArrowArrayStream){.get_schema = get_schema,
+                                      .get_next = get_next,
+                                      .get_last_error = get_last_error,
+                                      .release = release_stream,
+                                      .private_data = frame};
   return NULL;
 }

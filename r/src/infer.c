@@ -18,17 +18,22 @@ static void end(void *user) {
   R_Free(call);
 }
 
-static tacit_status_t set_up(call_t *call, SEXP model, SEXP its_name, SEXP statistic, SEXP name, SEXP settings, tacit_error_t *err) {
+static tacit_status_t set_up(call_t *call, SEXP model, SEXP its_name, SEXP statistic, SEXP name,
+                             SEXP settings, tacit_error_t *err) {
   SEXP names = Rf_getAttrib(settings, R_NamesSymbol);
   const char *first = r_text(model);
   tacit_status_t status = tacit_infer_new(&call->infer, NULL, err);
-  status = status == TACIT_OK ? tacit_infer_set_model(call->infer, first, strlen(first), r_text(its_name), err) : status;
+  status = status == TACIT_OK
+               ? tacit_infer_set_model(call->infer, first, strlen(first), r_text(its_name), err)
+               : status;
   for (R_xlen_t i = 0; i < XLENGTH(statistic) && status == TACIT_OK; i++) {
     const char *text = Rf_translateCharUTF8(STRING_ELT(statistic, i));
-    status = tacit_infer_set_statistic(call->infer, text, strlen(text), Rf_translateCharUTF8(STRING_ELT(name, i)), err);
+    status = tacit_infer_set_statistic(call->infer, text, strlen(text),
+                                       Rf_translateCharUTF8(STRING_ELT(name, i)), err);
   }
   for (R_xlen_t i = 0; i < XLENGTH(settings) && status == TACIT_OK; i++) {
-    status = tacit_infer_set(call->infer, Rf_translateCharUTF8(STRING_ELT(names, i)), Rf_translateCharUTF8(STRING_ELT(settings, i)), err);
+    status = tacit_infer_set(call->infer, Rf_translateCharUTF8(STRING_ELT(names, i)),
+                             Rf_translateCharUTF8(STRING_ELT(settings, i)), err);
   }
   return status == TACIT_OK ? tacit_infer_read(call->infer, err) : status;
 }
@@ -48,7 +53,8 @@ static SEXP privacy(const call_t *call) {
 }
 
 static SEXP result_of(const call_t *call, bool has_out) {
-  static const char *const names[] = {"draws", "statement", "privacy", "unwritten", "end", "statistic", "records", "warning", "method", NULL};
+  static const char *const names[] = {"draws",     "statement", "privacy", "unwritten", "end",
+                                      "statistic", "records",   "warning", "method",    NULL};
   const tacit_infer_t *infer = call->infer;
   tacit_error_t err;
   SEXP out = PROTECT(r_list(names));
@@ -58,7 +64,9 @@ static SEXP result_of(const call_t *call, bool has_out) {
                          tacit_infer_records(infer),
                          tacit_infer_text(infer, TACIT_INFER_TEXT_WARNING),
                          tacit_infer_text(infer, TACIT_INFER_TEXT_METHOD)};
-  SET_VECTOR_ELT(out, 0, r_draws(tacit_infer_draws(infer), tacit_infer_labels(infer), tacit_infer_names(infer), NULL, tacit_infer_evidence(infer)));
+  SET_VECTOR_ELT(out, 0,
+                 r_draws(tacit_infer_draws(infer), tacit_infer_labels(infer), tacit_infer_names(infer), NULL,
+                         tacit_infer_evidence(infer)));
   SET_VECTOR_ELT(out, 1, statement(call));
   SET_VECTOR_ELT(out, 2, privacy(call));
   for (R_xlen_t i = 0; i < 6; i++) {
@@ -75,7 +83,8 @@ SEXP r_infer(SEXP model, SEXP its_name, SEXP statistic, SEXP name, SEXP settings
   call->watch.tell = is_told;
   tacit_status_t status = set_up(call, model, its_name, statistic, name, settings, &err);
   status = status == TACIT_OK ? tacit_infer_run(call->infer, r_on_iteration, &call->watch, &err) : status;
-  SEXP out = PROTECT(status == TACIT_OK ? result_of(call, r_has_setting(settings, "out")) : r_failure(&err, NULL));
+  SEXP out =
+      PROTECT(status == TACIT_OK ? result_of(call, r_has_setting(settings, "out")) : r_failure(&err, NULL));
   r_let_go(pointer);
   UNPROTECT(2);
   return out;
@@ -102,14 +111,18 @@ static tacit_status_t read_records(publication_t *call, SEXP data, tacit_error_t
   return status == TACIT_OK ? tacit_publish_read_source(call->publish, &source, err) : status;
 }
 
-static tacit_status_t release(publication_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data, tacit_error_t *err) {
+static tacit_status_t release(publication_t *call, SEXP formula, SEXP settings, SEXP schema, SEXP name,
+                              SEXP data, tacit_error_t *err) {
   SEXP names = Rf_getAttrib(settings, R_NamesSymbol);
   const char *text = r_text(schema);
-  tacit_status_t status = tacit_publish_new(&call->publish, formula != R_NilValue ? r_text(formula) : NULL, err);
+  tacit_status_t status =
+      tacit_publish_new(&call->publish, formula != R_NilValue ? r_text(formula) : NULL, err);
   for (R_xlen_t i = 0; i < XLENGTH(settings) && status == TACIT_OK; i++) {
-    status = tacit_publish_set(call->publish, Rf_translateCharUTF8(STRING_ELT(names, i)), Rf_translateCharUTF8(STRING_ELT(settings, i)), err);
+    status = tacit_publish_set(call->publish, Rf_translateCharUTF8(STRING_ELT(names, i)),
+                               Rf_translateCharUTF8(STRING_ELT(settings, i)), err);
   }
-  status = status == TACIT_OK ? tacit_publish_set_schema(call->publish, text, strlen(text), r_text(name), err) : status;
+  status = status == TACIT_OK ? tacit_publish_set_schema(call->publish, text, strlen(text), r_text(name), err)
+                              : status;
   status = status == TACIT_OK ? read_records(call, data, err) : status;
   return status == TACIT_OK ? tacit_publish_run(call->publish, err) : status;
 }
@@ -123,13 +136,16 @@ static SEXP numbers(const double *values, size_t n) {
 }
 
 static SEXP release_of(const publication_t *call, bool has_out) {
-  static const char *const names[] = {"values", "scales", "yaml", "unwritten", "spent", "warnings", "unsettled", NULL};
+  static const char *const names[] = {"values", "scales",   "yaml",      "unwritten",
+                                      "spent",  "warnings", "unsettled", NULL};
   const tacit_publish_t *publish = call->publish;
   tacit_error_t err;
   size_t n;
   SEXP out = PROTECT(r_list(names));
-  const char *texts[] = {tacit_publish_yaml(publish), has_out && tacit_publish_write(publish, NULL, &err) != TACIT_OK ? err.message : "",
-                         tacit_publish_spent(publish), tacit_publish_warnings(publish), tacit_publish_unsettled(publish)};
+  const char *texts[] = {tacit_publish_yaml(publish),
+                         has_out && tacit_publish_write(publish, NULL, &err) != TACIT_OK ? err.message : "",
+                         tacit_publish_spent(publish), tacit_publish_warnings(publish),
+                         tacit_publish_unsettled(publish)};
   const double *values = tacit_publish_values(publish, &n), *scales = tacit_publish_scales(publish, &n);
   SET_VECTOR_ELT(out, 0, numbers(values, n));
   SET_VECTOR_ELT(out, 1, numbers(scales, n));
@@ -145,7 +161,8 @@ SEXP r_release(SEXP formula, SEXP settings, SEXP schema, SEXP name, SEXP data) {
   publication_t *call = R_Calloc(1, publication_t);
   SEXP pointer = PROTECT(r_hold(call, end_publication));
   tacit_status_t status = release(call, formula, settings, schema, name, data, &err);
-  SEXP out = PROTECT(status == TACIT_OK ? release_of(call, r_has_setting(settings, "out")) : r_failure(&err, call->watch.detail));
+  SEXP out = PROTECT(status == TACIT_OK ? release_of(call, r_has_setting(settings, "out"))
+                                        : r_failure(&err, call->watch.detail));
   r_let_go(pointer);
   UNPROTECT(2);
   return out;

@@ -43,7 +43,9 @@ SEXP r_spelled(const char *const *texts, size_t n) {
 }
 
 const char *r_text(SEXP text) {
-  return TYPEOF(text) == STRSXP && XLENGTH(text) > 0 && STRING_ELT(text, 0) != NA_STRING ? Rf_translateCharUTF8(STRING_ELT(text, 0)) : "";
+  return TYPEOF(text) == STRSXP && XLENGTH(text) > 0 && STRING_ELT(text, 0) != NA_STRING
+             ? Rf_translateCharUTF8(STRING_ELT(text, 0))
+             : "";
 }
 
 SEXP r_failure(const tacit_error_t *err, const char *detail) {

@@ -27,7 +27,8 @@ SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta
     return r_wrong_argument("relation", "relation must be substitute or add-remove");
   }
   if (accountant == NULL) {
-    return r_wrong_argument("method", "unknown accountant: expected auto, gaussian, pld, rdp, zcdp or moments");
+    return r_wrong_argument("method",
+                            "unknown accountant: expected auto, gaussian, pld, rdp, zcdp or moments");
   }
   tacit_event_t *list = (tacit_event_t *)(void *)R_alloc((size_t)n + 1, sizeof *list);
   tacit_status_t status = TACIT_OK;
@@ -36,9 +37,10 @@ SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta
     list[n_parsed].count = status == TACIT_OK ? r_count(REAL(counts)[n_parsed]) : 0;
   }
   if (status == TACIT_OK) {
-    status = delta != R_NilValue
-                 ? tacit_account_epsilon(accountant, list, (size_t)n, &options, Rf_asReal(delta), &guarantee, &err)
-                 : tacit_account_delta(accountant, list, (size_t)n, &options, Rf_asReal(epsilon), &guarantee, &err);
+    status = delta != R_NilValue ? tacit_account_epsilon(accountant, list, (size_t)n, &options,
+                                                         Rf_asReal(delta), &guarantee, &err)
+                                 : tacit_account_delta(accountant, list, (size_t)n, &options,
+                                                       Rf_asReal(epsilon), &guarantee, &err);
   }
   for (R_xlen_t i = 0; i < n_parsed; i++) {
     tacit_event_clear(&list[i]);
@@ -46,7 +48,8 @@ SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta
   if (status != TACIT_OK) {
     return r_failure(&err, NULL);
   }
-  const double numbers[] = {guarantee.epsilon, guarantee.epsilon_lower, guarantee.delta, guarantee.delta_lower};
+  const double numbers[] = {guarantee.epsilon, guarantee.epsilon_lower, guarantee.delta,
+                            guarantee.delta_lower};
   SEXP out = PROTECT(r_list(names));
   for (R_xlen_t i = 0; i < 4; i++) {
     SET_VECTOR_ELT(out, i, Rf_ScalarReal(numbers[i]));
@@ -98,9 +101,10 @@ static SEXP priors_of(const tacit_draws_t *draws, const tacit_evidence_t *eviden
   return out;
 }
 
-SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names, const tacit_published_t *published,
-             const tacit_evidence_t *evidence) {
-  static const char *const parts[] = {"values", "labels", "names", "summaries", "problems", "warnings", "no_intervals", "prior", NULL};
+SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names,
+             const tacit_published_t *published, const tacit_evidence_t *evidence) {
+  static const char *const parts[] = {"values",   "labels",       "names", "summaries", "problems",
+                                      "warnings", "no_intervals", "prior", NULL};
   tacit_error_t err;
   tacit_findings_t found = {0};
   SEXP out = PROTECT(r_list(parts));
@@ -117,11 +121,13 @@ SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *
       REAL(table)[j + draws->n_reported * k] = is_known ? numbers[k] : NA_REAL;
     }
   }
-  if (tacit_diagnose_fit(draws, labels, published, evidence != NULL ? &evidence->checks : NULL, &found, &err) == TACIT_OK) {
+  if (tacit_diagnose_fit(draws, labels, published, evidence != NULL ? &evidence->checks : NULL, &found,
+                         &err) == TACIT_OK) {
     SET_VECTOR_ELT(out, 4, said_of(&found, TACIT_SEVERITY_PROBLEM));
     SET_VECTOR_ELT(out, 5, said_of(&found, TACIT_SEVERITY_WARNING));
   }
-  SET_VECTOR_ELT(out, 6, Rf_ScalarLogical(evidence != NULL && tacit_checks_forbid_intervals(&evidence->checks)));
+  SET_VECTOR_ELT(out, 6,
+                 Rf_ScalarLogical(evidence != NULL && tacit_checks_forbid_intervals(&evidence->checks)));
   SET_VECTOR_ELT(out, 7, priors_of(draws, evidence));
   UNPROTECT(1);
   return out;
@@ -131,9 +137,10 @@ SEXP r_read(SEXP path) {
   tacit_report_read_t read;
   tacit_error_t err;
   tacit_status_t status = tacit_report_read(&read, r_text(path), &err);
-  SEXP out = PROTECT(status == TACIT_OK ? r_draws(&read.draws, (const char *const *)read.labels, (const char *const *)read.names,
-                                                  &read.published, &read.evidence)
-                                        : r_failure(&err, NULL));
+  SEXP out =
+      PROTECT(status == TACIT_OK ? r_draws(&read.draws, (const char *const *)read.labels,
+                                           (const char *const *)read.names, &read.published, &read.evidence)
+                                 : r_failure(&err, NULL));
   tacit_report_read_clear(&read);
   UNPROTECT(1);
   return out;
@@ -141,9 +148,13 @@ SEXP r_read(SEXP path) {
 
 /* ---- ledgers ---- */
 
-SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit, SEXP max_rows) {
-  tacit_ledger_terms_t terms = {.data_id = r_text(data_id), .epsilon = Rf_asReal(epsilon), .delta = Rf_asReal(delta),
-                                .unit = unit != R_NilValue ? r_text(unit) : NULL, .max_rows = r_count(Rf_asReal(max_rows))};
+SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit,
+                     SEXP max_rows) {
+  tacit_ledger_terms_t terms = {.data_id = r_text(data_id),
+                                .epsilon = Rf_asReal(epsilon),
+                                .delta = Rf_asReal(delta),
+                                .unit = unit != R_NilValue ? r_text(unit) : NULL,
+                                .max_rows = r_count(Rf_asReal(max_rows))};
   tacit_error_t err;
   if (!tacit_relation_parse(r_text(relation), &terms.relation)) {
     return r_wrong_argument("relation", "relation must be substitute or add-remove");
@@ -152,10 +163,12 @@ SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP rel
 }
 
 static SEXP state_of(const tacit_ledger_state_t *state) {
-  static const char *const names[] = {"data_id", "relation", "head", "epsilon", "delta", "spent", "left", "time", "who", "purpose", "settled", NULL};
-  const char *texts[] = {state->data_id, tacit_relation_string(tacit_budget_relation(state->budget)), state->head};
-  const double numbers[] = {tacit_budget_epsilon(state->budget), tacit_budget_delta(state->budget), tacit_budget_spent(state->budget).epsilon,
-                            tacit_ledger_epsilon_left(state)};
+  static const char *const names[] = {"data_id", "relation", "head", "epsilon", "delta",   "spent",
+                                      "left",    "time",     "who",  "purpose", "settled", NULL};
+  const char *texts[] = {state->data_id, tacit_relation_string(tacit_budget_relation(state->budget)),
+                         state->head};
+  const double numbers[] = {tacit_budget_epsilon(state->budget), tacit_budget_delta(state->budget),
+                            tacit_budget_spent(state->budget).epsilon, tacit_ledger_epsilon_left(state)};
   R_xlen_t n = (R_xlen_t)state->n_spends;
   SEXP out = PROTECT(r_list(names));
   for (R_xlen_t i = 0; i < 3; i++) {
@@ -184,7 +197,8 @@ SEXP r_ledger(SEXP path, SEXP is_thorough) {
   tacit_error_t err;
   tacit_status_t status = tacit_ledger_open(&ledger, r_text(path), &err);
   if (status == TACIT_OK) {
-    status = Rf_asLogical(is_thorough) == TRUE ? tacit_ledger_verify(ledger, &state, &err) : tacit_ledger_read(ledger, &state, &err);
+    status = Rf_asLogical(is_thorough) == TRUE ? tacit_ledger_verify(ledger, &state, &err)
+                                               : tacit_ledger_read(ledger, &state, &err);
   }
   tacit_ledger_close(ledger);
   SEXP out = PROTECT(status == TACIT_OK ? state_of(&state) : r_failure(&err, NULL));

@@ -1,11 +1,13 @@
-/* What follows from draws: predictions for rows that an analyst brings, functions of parameters. Nothing here has a way to a record. */
+/* What follows from draws: predictions for rows that an analyst brings, functions of parameters. Nothing here
+ * has a way to a record. */
 #include "tacit_r.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <tacit/predict.h>
 
-/* A fit as R holds it: list(draws, formula, family, schema, program or NULL), draws of shape (n_draws, n_chains, n_reported). */
+/* A fit as R holds it: list(draws, formula, family, schema, program or NULL), draws of shape (n_draws,
+ * n_chains, n_reported). */
 typedef struct held {
   tacit_report_read_t fit;
   tacit_schema_t *schema;
@@ -21,16 +23,21 @@ static void let_go(void *user) {
   R_Free(held);
 }
 
-/* Draws by chain, draw and quantity, as the library has them; R's memory, free when .Call returns. False: they are none. */
+/* Draws by chain, draw and quantity, as the library has them; R's memory, free when .Call returns. False:
+ * they are none. */
 static bool hold(held_t *held, SEXP fit) {
-  SEXP draws = VECTOR_ELT(fit, 0), dims = Rf_getAttrib(draws, R_DimSymbol), names = Rf_getAttrib(draws, R_DimNamesSymbol);
-  if (TYPEOF(draws) != REALSXP || XLENGTH(dims) != 3 || XLENGTH(names) != 3 || TYPEOF(VECTOR_ELT(names, 2)) != STRSXP) {
+  SEXP draws = VECTOR_ELT(fit, 0), dims = Rf_getAttrib(draws, R_DimSymbol),
+       names = Rf_getAttrib(draws, R_DimNamesSymbol);
+  if (TYPEOF(draws) != REALSXP || XLENGTH(dims) != 3 || XLENGTH(names) != 3 ||
+      TYPEOF(VECTOR_ELT(names, 2)) != STRSXP) {
     return false;
   }
   size_t n = (size_t)INTEGER(dims)[0], n_chains = (size_t)INTEGER(dims)[1], n_of = (size_t)INTEGER(dims)[2];
   double *values = (double *)(void *)R_alloc(n * n_chains * n_of + 1, sizeof *values);
   const char **labels = (const char **)(void *)R_alloc(2 * n_of + 1, sizeof *labels), **stan = labels + n_of;
-  SEXP given = XLENGTH(fit) > 5 ? VECTOR_ELT(fit, 5) : R_NilValue; /* names as in Stan CSV; of a fit of an earlier build there are none */
+  SEXP given = XLENGTH(fit) > 5
+                   ? VECTOR_ELT(fit, 5)
+                   : R_NilValue; /* names as in Stan CSV; of a fit of an earlier build there are none */
   bool has_names = TYPEOF(given) == STRSXP && (size_t)XLENGTH(given) == n_of;
   for (size_t j = 0; j < n_of; j++) {
     labels[j] = Rf_translateCharUTF8(STRING_ELT(VECTOR_ELT(names, 2), (R_xlen_t)j));
@@ -39,12 +46,15 @@ static bool hold(held_t *held, SEXP fit) {
       values[i * n_of + j] = REAL(draws)[i + n * n_chains * j];
     }
   }
-  held->fit.draws = (tacit_draws_t){.n_chains = n_chains, .n_draws = n, .n_saved = n, .n_reported = n_of, .values = values};
+  held->fit.draws =
+      (tacit_draws_t){.n_chains = n_chains, .n_draws = n, .n_saved = n, .n_reported = n_of, .values = values};
   held->fit.labels = (char **)(uintptr_t)labels;
   held->fit.names = (char **)(uintptr_t)stan;
   held->fit.formula = (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 1));
   held->fit.family = (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 2));
-  held->fit.program = XLENGTH(fit) > 4 && VECTOR_ELT(fit, 4) != R_NilValue ? (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 4)) : NULL;
+  held->fit.program = XLENGTH(fit) > 4 && VECTOR_ELT(fit, 4) != R_NilValue
+                          ? (char *)(uintptr_t)r_text(VECTOR_ELT(fit, 4))
+                          : NULL;
   return n > 0 && n_chains > 0 && n_of > 0;
 }
 
@@ -65,7 +75,8 @@ static tacit_status_t take_row(void *user, size_t row, double *draws, tacit_erro
   target_t *to = user;
   (void)err;
   for (size_t c = 0; c < to->n_outcomes; c++) {
-    memcpy(to->out + (c * to->n_rows + row) * to->n_draws, draws + c * to->n_draws, to->n_draws * sizeof *draws);
+    memcpy(to->out + (c * to->n_rows + row) * to->n_draws, draws + c * to->n_draws,
+           to->n_draws * sizeof *draws);
   }
   return TACIT_OK;
 }
@@ -73,11 +84,14 @@ static tacit_status_t take_row(void *user, size_t row, double *draws, tacit_erro
 static tacit_status_t open_predictor(held_t *held, SEXP schema, double known_sd, tacit_error_t *err) {
   const char *text = r_text(schema);
   tacit_status_t status = tacit_schema_parse(&held->schema, text, strlen(text), "schema", err);
-  return status == TACIT_OK ? tacit_predictor_of(&held->predictor, &held->fit, held->schema, known_sd, err) : status;
+  return status == TACIT_OK ? tacit_predictor_of(&held->predictor, &held->fit, held->schema, known_sd, err)
+                            : status;
 }
 
-/* Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are refused instead. */
-static tacit_status_t read_rows(held_t *held, SEXP schema, double known_sd, SEXP data, tacit_table_notes_t *notes, tacit_error_t *err) {
+/* Values are held within the fit's schema; where its rows belong to persons, which new rows do not, they are
+ * refused instead. */
+static tacit_status_t read_rows(held_t *held, SEXP schema, double known_sd, SEXP data,
+                                tacit_table_notes_t *notes, tacit_error_t *err) {
   struct ArrowArrayStream stream = {0};
   tacit_data_source_t source = {0};
   size_t n;
@@ -87,7 +101,8 @@ static tacit_status_t read_rows(held_t *held, SEXP schema, double known_sd, SEXP
     return status;
   }
   const char *const *names = tacit_predictor_columns(held->predictor, &n);
-  const tacit_schema_t *rules = tacit_schema_unit(held->schema) == NULL ? held->schema : tacit_predictor_schema(held->predictor);
+  const tacit_schema_t *rules =
+      tacit_schema_unit(held->schema) == NULL ? held->schema : tacit_predictor_schema(held->predictor);
   return tacit_table_read_stream(&held->table, &stream, rules, names, n, NULL, notes, err);
 }
 
@@ -107,8 +122,11 @@ static SEXP predictions(const held_t *held, tacit_prediction_kind_t kind, uint64
   const tacit_predictor_t *p = held->predictor;
   const tacit_new_rows_t rows = rows_of(held);
   tacit_error_t err;
-  target_t to = {.n_draws = tacit_predictor_n_draws(p), .n_rows = rows.n, .n_outcomes = tacit_predictor_n_outcomes(p, kind)};
-  SEXP out = PROTECT(r_list(parts)), draws = Rf_alloc3DArray(REALSXP, (int)to.n_draws, (int)to.n_rows, (int)to.n_outcomes);
+  target_t to = {.n_draws = tacit_predictor_n_draws(p),
+                 .n_rows = rows.n,
+                 .n_outcomes = tacit_predictor_n_outcomes(p, kind)};
+  SEXP out = PROTECT(r_list(parts)),
+       draws = Rf_alloc3DArray(REALSXP, (int)to.n_draws, (int)to.n_rows, (int)to.n_outcomes);
   SET_VECTOR_ELT(out, 0, draws);
   to.out = REAL(draws);
   tacit_status_t status = tacit_predict(p, &rows, kind, seed, take_row, &to, &err);
@@ -134,7 +152,8 @@ SEXP r_predict(SEXP fit, SEXP known_sd, SEXP data, SEXP kind, SEXP seed) {
   } else if (read_rows(held, VECTOR_ELT(fit, 3), Rf_asReal(known_sd), data, &notes, &err) != TACIT_OK) {
     out = r_failure(&err, NULL);
   } else {
-    out = predictions(held, (tacit_prediction_kind_t)Rf_asInteger(kind), r_count(Rf_asReal(seed)), (double)notes.n_clamped);
+    out = predictions(held, (tacit_prediction_kind_t)Rf_asInteger(kind), r_count(Rf_asReal(seed)),
+                      (double)notes.n_clamped);
   }
   PROTECT(out);
   r_let_go(pointer);
@@ -156,7 +175,8 @@ static tacit_status_t take_effect(void *user, const char *label, double *draws, 
   effects_t *effects = user;
   if (effects->n == MAX_EFFECTS) {
     *err = (tacit_error_t){.status = TACIT_ERR_ARGUMENT, .field = "effects"};
-    snprintf(err->message, sizeof err->message, "more than %d effects: ask for them in parts", (int)MAX_EFFECTS);
+    snprintf(err->message, sizeof err->message, "more than %d effects: ask for them in parts",
+             (int)MAX_EFFECTS);
     return err->status;
   }
   SEXP of = Rf_allocVector(REALSXP, (R_xlen_t)effects->n_draws);
@@ -172,10 +192,12 @@ static SEXP average_effects(const held_t *held, SEXP columns, double n_moved) {
   tacit_error_t err;
   tacit_status_t status = TACIT_OK;
   SEXP out = PROTECT(r_list(parts));
-  effects_t effects = {.labels = PROTECT(Rf_allocVector(STRSXP, MAX_EFFECTS)), .draws = PROTECT(Rf_allocVector(VECSXP, MAX_EFFECTS)),
+  effects_t effects = {.labels = PROTECT(Rf_allocVector(STRSXP, MAX_EFFECTS)),
+                       .draws = PROTECT(Rf_allocVector(VECSXP, MAX_EFFECTS)),
                        .n_draws = tacit_predictor_n_draws(held->predictor)};
   for (R_xlen_t i = 0; i < XLENGTH(columns) && status == TACIT_OK; i++) {
-    status = tacit_average_effects(held->predictor, &rows, Rf_translateCharUTF8(STRING_ELT(columns, i)), take_effect, &effects, &err);
+    status = tacit_average_effects(held->predictor, &rows, Rf_translateCharUTF8(STRING_ELT(columns, i)),
+                                   take_effect, &effects, &err);
   }
   SET_VECTOR_ELT(out, 0, Rf_lengthgets(effects.labels, effects.n));
   SET_VECTOR_ELT(out, 1, Rf_lengthgets(effects.draws, effects.n));
@@ -221,7 +243,8 @@ static SEXP columns_of(const tacit_predictor_t *predictor) {
   const char *const *names = tacit_predictor_columns(predictor, &n);
   SEXP out = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)n));
   for (size_t i = 0; i < n; i++) {
-    SET_VECTOR_ELT(out, (R_xlen_t)i, column_of(tacit_schema_find(tacit_predictor_schema(predictor), names[i])));
+    SET_VECTOR_ELT(out, (R_xlen_t)i,
+                   column_of(tacit_schema_find(tacit_predictor_schema(predictor), names[i])));
   }
   UNPROTECT(1);
   return out;
@@ -234,7 +257,8 @@ SEXP r_columns(SEXP fit) {
   if (!hold(held, fit)) {
     out = r_wrong_argument("object", "the draws are not those of a fit");
   } else {
-    out = open_predictor(held, VECTOR_ELT(fit, 3), 0, &err) == TACIT_OK ? columns_of(held->predictor) : r_failure(&err, NULL);
+    out = open_predictor(held, VECTOR_ELT(fit, 3), 0, &err) == TACIT_OK ? columns_of(held->predictor)
+                                                                        : r_failure(&err, NULL);
   }
   PROTECT(out);
   r_let_go(pointer);

@@ -1,4 +1,5 @@
-/* Before a fit: a template of a schema, what is wrong with one, records beside it; and the families there are. */
+/* Before a fit: a template of a schema, what is wrong with one, records beside it; and the families there
+ * are. */
 #include "tacit_r.h"
 
 #include <string.h>
@@ -40,14 +41,16 @@ static tacit_status_t look(check_t *check, SEXP schema, SEXP name, SEXP data, ta
     return status;
   }
   status = r_open_source(data, &stream, &source, err);
-  return status == TACIT_OK ? tacit_schema_report_records(check->schema, &source, &check->report, err) : status;
+  return status == TACIT_OK ? tacit_schema_report_records(check->schema, &source, &check->report, err)
+                            : status;
 }
 
 /* What was found; of records only where there were some. */
 static SEXP found_of(const check_t *check, bool is_read) {
   static const char *const names[] = {"text", "warnings", "for_holder", "counts", NULL};
   const tacit_schema_report_t *report = &check->report;
-  const size_t counts[] = {report->n_rows, report->n_units, report->notes.n_clamped, report->notes.n_missing, report->notes.n_rows_dropped};
+  const size_t counts[] = {report->n_rows, report->n_units, report->notes.n_clamped, report->notes.n_missing,
+                           report->notes.n_rows_dropped};
   const char *texts[] = {report->says, report->warns, report->for_holder};
   SEXP out = PROTECT(r_list(names));
   for (R_xlen_t i = 0; i < (is_read ? 3 : 2); i++) {
@@ -68,7 +71,8 @@ SEXP r_schema_check(SEXP schema, SEXP name, SEXP data) {
   check_t *check = R_Calloc(1, check_t);
   SEXP pointer = PROTECT(r_hold(check, end));
   tacit_status_t status = look(check, schema, name, data, &err);
-  SEXP out = PROTECT(status == TACIT_OK ? found_of(check, data != R_NilValue) : r_failure(&err, check->watch.detail));
+  SEXP out = PROTECT(status == TACIT_OK ? found_of(check, data != R_NilValue)
+                                        : r_failure(&err, check->watch.detail));
   r_let_go(pointer);
   UNPROTECT(2);
   return out;

@@ -1,4 +1,5 @@
-/* What the parts share. A failure is returned as a list of class "tacit_failure" and raised in R, so that nothing is jumped over. */
+/* What the parts share. A failure is returned as a list of class "tacit_failure" and raised in R, so that
+ * nothing is jumped over. */
 #ifndef TACIT_R_H
 #define TACIT_R_H
 
@@ -26,13 +27,16 @@ SEXP r_spelled(const char *const *texts, size_t n);
 /* A text of the library's; NA is an empty one. */
 const char *r_text(SEXP text);
 
-/* A stream over a named list of columns; they are borrowed and must be protected while it lives. NULL or what is wrong. */
+/* A stream over a named list of columns; they are borrowed and must be protected while it lives. NULL or what
+ * is wrong. */
 const char *r_stream_of(SEXP columns, struct ArrowArrayStream *stream);
 
 /* A path, or the stream of such a list or of an external pointer to one, which is moved. */
-tacit_status_t r_open_source(SEXP data, struct ArrowArrayStream *stream, tacit_data_source_t *source, tacit_error_t *err);
+tacit_status_t r_open_source(SEXP data, struct ArrowArrayStream *stream, tacit_data_source_t *source,
+                             tacit_error_t *err);
 
-/* What a call holds, on an external pointer whose finaliser ends it: an R error in between leaks nothing. r_let_go() ends it now. */
+/* What a call holds, on an external pointer whose finaliser ends it: an R error in between leaks nothing.
+ * r_let_go() ends it now. */
 SEXP r_hold(void *object, void (*end)(void *object));
 void r_let_go(SEXP pointer);
 
@@ -86,9 +90,10 @@ SEXP r_settings(SEXP of);
 SEXP r_account(SEXP events, SEXP counts, SEXP relation, SEXP epsilon, SEXP delta, SEXP method);
 SEXP r_read(SEXP path);
 SEXP r_columns(SEXP fit);
-SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit, SEXP max_rows);
+SEXP r_ledger_create(SEXP path, SEXP data_id, SEXP epsilon, SEXP delta, SEXP relation, SEXP unit,
+                     SEXP max_rows);
 SEXP r_ledger(SEXP path, SEXP is_thorough);
-SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names, const tacit_published_t *published,
-             const tacit_evidence_t *evidence);
+SEXP r_draws(const tacit_draws_t *draws, const char *const *labels, const char *const *names,
+             const tacit_published_t *published, const tacit_evidence_t *evidence);
 
 #endif

@@ -1,4 +1,5 @@
-/* Calls that take long: what they hold until they end, and who may stop them. R may jump, so it is called where jumps end. */
+/* Calls that take long: what they hold until they end, and who may stop them. R may jump, so it is called
+ * where jumps end. */
 #include "tacit_r.h"
 
 #include <stdio.h>
@@ -67,7 +68,9 @@ static void said(void *user, const char *text) {
   snprintf(watch->detail, sizeof watch->detail, "%s", text);
 }
 
-tacit_stream_watch_t r_stream_watch(r_watch_t *watch) { return (tacit_stream_watch_t){.go_on = go_on, .said = said, .user = watch}; }
+tacit_stream_watch_t r_stream_watch(r_watch_t *watch) {
+  return (tacit_stream_watch_t){.go_on = go_on, .said = said, .user = watch};
+}
 
 typedef struct telling {
   SEXP function;
@@ -78,7 +81,8 @@ static void tell(void *user) {
   telling_t *telling = user;
   R_CheckUserInterrupt();
   if (telling->function != R_NilValue) {
-    SEXP n = PROTECT(Rf_ScalarReal((double)telling->progress->n_iterations)), i = PROTECT(Rf_ScalarReal((double)telling->progress->iteration));
+    SEXP n = PROTECT(Rf_ScalarReal((double)telling->progress->n_iterations)),
+         i = PROTECT(Rf_ScalarReal((double)telling->progress->iteration));
     SEXP expression = PROTECT(Rf_lang3(telling->function, i, n));
     Rf_eval(expression, R_GlobalEnv);
     UNPROTECT(3);
@@ -106,7 +110,8 @@ SEXP r_owned_text(tacit_status_t status, char *text) {
   return out;
 }
 
-tacit_status_t r_open_source(SEXP data, struct ArrowArrayStream *stream, tacit_data_source_t *source, tacit_error_t *err) {
+tacit_status_t r_open_source(SEXP data, struct ArrowArrayStream *stream, tacit_data_source_t *source,
+                             tacit_error_t *err) {
   const char *wrong = "data: expected a data frame, a path, or what nanoarrow makes a stream of";
   if (TYPEOF(data) == STRSXP) {
     source->path = r_text(data);

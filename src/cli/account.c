@@ -31,7 +31,8 @@ typedef struct answers {
 
 static bool read_count(const cli_args_t *args, const char *value, uint64_t *n) {
   double count;
-  if (!tacit_number_parse(value, strlen(value), &count) || !(count >= 1 && count <= 1e18) || count > floor(count)) {
+  if (!tacit_number_parse(value, strlen(value), &count) || !(count >= 1 && count <= 1e18) ||
+      count > floor(count)) {
     cli_error(args, "option --count must be a whole number from 1, not '%s'", value);
     return false;
   }
@@ -48,7 +49,8 @@ static int read_events(const cli_args_t *args, account_plan_t *plan) {
     if (strcmp(name, "event") == 0) {
       tacit_status_t status = tacit_event_parse(&event, value, &err);
       TACIT_THEN(status, account_plan_append(&plan->each, &plan->n_each, &event, &err));
-      bool is_word = (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) && strcmp(err.field, "event") == 0;
+      bool is_word =
+          (status == TACIT_ERR_SYNTAX || status == TACIT_ERR_UNKNOWN) && strcmp(err.field, "event") == 0;
       if (is_word) { /* of the command line, not of a file that it names */
         cli_error(args, "%s", err.message);
         return CLI_USAGE;
@@ -93,9 +95,12 @@ static bool read_orders(const cli_args_t *args, request_t *request) {
   while (at != NULL) {
     size_t length = strcspn(at, ",");
     double order = 0;
-    if (request->n_orders >= max_orders || !tacit_number_parse(at, length, &order) || !(order > 1 && order <= 1e6)) {
-      cli_error(args, "option --renyi must be up to %d orders above 1 and at most 1e6 between commas, as 2,4,8, not '%s'", max_orders,
-                cli_value(args, "renyi"));
+    if (request->n_orders >= max_orders || !tacit_number_parse(at, length, &order) ||
+        !(order > 1 && order <= 1e6)) {
+      cli_error(
+          args,
+          "option --renyi must be up to %d orders above 1 and at most 1e6 between commas, as 2,4,8, not '%s'",
+          max_orders, cli_value(args, "renyi"));
       return false;
     }
     request->orders[request->n_orders++] = order;
@@ -110,8 +115,8 @@ static int read_request(const cli_args_t *args, request_t *request) {
   double width = 0;
   if (!cli_number(args, "epsilon", 0, 1e300, &request->epsilon) ||
       !cli_number(args, "delta", 0, 0.999999, &request->delta) ||
-      !cli_number(args, "fpr", 1e-300, 0.999999, &request->fpr) || !cli_number(args, "width", 1e-6, 0.1, &width) ||
-      !read_orders(args, request)) {
+      !cli_number(args, "fpr", 1e-300, 0.999999, &request->fpr) ||
+      !cli_number(args, "width", 1e-6, 0.1, &width) || !read_orders(args, request)) {
     return CLI_USAGE;
   }
   request->accountant = tacit_accountant_find(method);
@@ -207,12 +212,14 @@ static void print_text(const request_t *request, const answers_t *answers) {
     print_guarantee_text(request, &answers->guarantee);
   }
   if (!isnan(answers->tpr)) {
-    printf("a test that wrongly claims presence for %g %% of those absent finds at most %.4g %% of those present\n",
+    printf("a test that wrongly claims presence for %g %% of those absent finds at most %.4g %% of those "
+           "present\n",
            100 * request->fpr, 100 * answers->tpr);
   }
   if (request->wants_gdp) {
-    printf("Gaussian differential privacy mu %.10g: no more is learnt than from one Gaussian release with noise %.10g\n", answers->mu,
-           1 / answers->mu);
+    printf("Gaussian differential privacy mu %.10g: no more is learnt than from one Gaussian release with "
+           "noise %.10g\n",
+           answers->mu, 1 / answers->mu);
   }
   for (size_t i = 0; i < request->n_orders; i++) {
     printf("Renyi divergence of order %.10g: at most %.10g\n", request->orders[i], answers->renyi[i]);
@@ -226,9 +233,10 @@ static tacit_status_t compute(const request_t *request, answers_t *answers, taci
   size_t n = request->n_events;
   tacit_status_t status = TACIT_OK;
   if (answers->has_guarantee) {
-    status = isnan(request->epsilon)
-                 ? tacit_account_epsilon(request->accountant, events, n, options, request->delta, &answers->guarantee, err)
-                 : tacit_account_delta(request->accountant, events, n, options, request->epsilon, &answers->guarantee, err);
+    status = isnan(request->epsilon) ? tacit_account_epsilon(request->accountant, events, n, options,
+                                                             request->delta, &answers->guarantee, err)
+                                     : tacit_account_delta(request->accountant, events, n, options,
+                                                           request->epsilon, &answers->guarantee, err);
   }
   if (status == TACIT_OK && !isnan(request->fpr)) {
     status = tacit_account_attack_rate(events, n, options, request->fpr, &answers->tpr, err);
@@ -261,8 +269,8 @@ static int print_repetitions(const cli_args_t *args, const request_t *request, c
     return cli_fail(args, &err);
   }
   if (cli_is_given(args, "json")) {
-    printf("{\"%s\": %llu, \"epsilon\": %.17g, \"delta\": %.17g}\n", what, (unsigned long long)k, request->epsilon,
-           request->delta);
+    printf("{\"%s\": %llu, \"epsilon\": %.17g, \"delta\": %.17g}\n", what, (unsigned long long)k,
+           request->epsilon, request->delta);
   } else {
     printf("%llu %s fit into (epsilon %g, delta %g)\n", (unsigned long long)k,
            strcmp(what, "count") == 0 ? "repetitions" : what, request->epsilon, request->delta);
@@ -310,10 +318,12 @@ static int solve(const cli_args_t *args, const request_t *request, const char *w
 }
 
 static int write_files(const cli_args_t *args, const request_t *request) {
-  const char *csv = cli_value(args, "profile"), *svg = cli_value(args, "plot"), *path = cli_value(args, "export");
+  const char *csv = cli_value(args, "profile"), *svg = cli_value(args, "plot"),
+             *path = cli_value(args, "export");
   tacit_error_t err;
-  if ((csv != NULL || svg != NULL) && account_curve_write(request->events, request->n_events, &request->plan.options,
-                                                          csv, svg, &err) != TACIT_OK) {
+  if ((csv != NULL || svg != NULL) &&
+      account_curve_write(request->events, request->n_events, &request->plan.options, csv, svg, &err) !=
+          TACIT_OK) {
     return cli_fail(args, &err);
   }
   if (path == NULL) {
@@ -333,7 +343,8 @@ static int answer(const cli_args_t *args, request_t *request) {
   tacit_error_t err;
   bool needs_iterations = what == NULL || strcmp(what, "noise") == 0;
   if (needs_iterations && request->plan.n_each > 0 && request->plan.iterations == 0) {
-    cli_error(args, "the plan does not say how many iterations: add `iterations: N`, or ask --solve iterations");
+    cli_error(args,
+              "the plan does not say how many iterations: add `iterations: N`, or ask --solve iterations");
     return CLI_USAGE;
   }
   if (account_plan_events(&request->plan, &request->events, &request->n_events, &err) != TACIT_OK) {
@@ -343,7 +354,8 @@ static int answer(const cli_args_t *args, request_t *request) {
     return solve(args, request, what);
   }
   bool writes = cli_is_given(args, "profile") || cli_is_given(args, "plot") || cli_is_given(args, "export");
-  bool asks = !isnan(request->epsilon) || !isnan(request->delta), shows = request->wants_gdp || request->n_orders > 0;
+  bool asks = !isnan(request->epsilon) || !isnan(request->delta),
+       shows = request->wants_gdp || request->n_orders > 0;
   if (isnan(request->epsilon) == isnan(request->delta) && (asks || !(writes || shows))) {
     cli_error(args, "give either --delta (to get epsilon) or --epsilon (to get delta)");
     return CLI_USAGE;
@@ -367,61 +379,83 @@ static const cli_option_t options[] = {
     {"event", "SPEC", NULL, "A release, in one of the forms above. May be repeated."},
     {"count", "N", NULL, "How often the --event before it is made; 1 if not said."},
     {"plan", "FILE", NULL,
-     "Releases from a YAML file instead: lists `once` and `each_iteration` of `event: SPEC` and `count: N`, and "
+     "Releases from a YAML file instead: lists `once` and `each_iteration` of `event: SPEC` and `count: N`, "
+     "and "
      "`iterations`, `relation`."},
     {"delta", "D", NULL, "Get epsilon at this delta; 0: where losses are bounded."},
     {"epsilon", "E", NULL, "Get delta at this epsilon."},
     {"relation", "NAME", NULL,
-     "Who neighbours are: substitute (one record replaced; the default) or add-remove. It matters to sampled releases."},
+     "Who neighbours are: substitute (one record replaced; the default) or add-remove. It matters to sampled "
+     "releases."},
     {"method", "NAME", "auto", "Accountant: auto, gaussian, pld, rdp, zcdp or moments."},
-    {"in-order", NULL, NULL, "The events are made in the order given, each as often as it counts before the next: tighter for bits."},
+    {"in-order", NULL, NULL,
+     "The events are made in the order given, each as often as it counts before the next: tighter for bits."},
     {"width", "W", NULL, "Largest relative width of the bracket of epsilon; 0.001 if not said."},
     {"fpr", "P", NULL, "Also bound what an attacker finds who is wrong about a share P of those absent."},
-    {"renyi", "ORDERS", NULL, "Print the Renyi divergence of these orders, as 2,4,8; where a bound of it is proven."},
+    {"renyi", "ORDERS", NULL,
+     "Print the Renyi divergence of these orders, as 2,4,8; where a bound of it is proven."},
     {"gdp", NULL, NULL,
-     "Print mu of Gaussian differential privacy: the events cost no more than a Gaussian release with noise 1 / mu. Exact for Gaussian releases."},
+     "Print mu of Gaussian differential privacy: the events cost no more than a Gaussian release with noise "
+     "1 / mu. Exact for Gaussian releases."},
     {"solve", "WHAT", NULL,
-     "With --epsilon and --delta: count (how many repetitions of all events fit), iterations (of a plan), or noise (the "
+     "With --epsilon and --delta: count (how many repetitions of all events fit), iterations (of a plan), or "
+     "noise (the "
      "least noise that fits)."},
     {"profile", "FILE", NULL, "Write delta as a function of epsilon, as CSV."},
     {"plot", "FILE", NULL, "The same as an SVG picture."},
     {"export", "FILE", NULL, "Write the events as JSON in the names of the library dp_accounting."},
-    {"json", NULL, NULL, "Print JSON."}, {0}};
+    {"json", NULL, NULL, "Print JSON."},
+    {0}};
 
 const cli_command_t cli_account = {
     .name = "account",
     .positionals = "",
     .summary = "compute what a sequence of releases costs",
     .description =
-        "Composes events and prints the guarantee, rounded up, and the value that no proof can go below: that of two data sets, or of "
-        "a mechanism that meets what the event says (of exponential, randomised response: loose for few uses). Nothing is read or released.\n\n"
-        "Forms of --event; sigma is noise sd / L2 sensitivity under the relation, scale is noise scale / L1 sensitivity:\n"
+        "Composes events and prints the guarantee, rounded up, and the value that no proof can go below: "
+        "that of two data sets, or of "
+        "a mechanism that meets what the event says (of exponential, randomised response: loose for few "
+        "uses). Nothing is read or released.\n\n"
+        "Forms of --event; sigma is noise sd / L2 sensitivity under the relation, scale is noise scale / L1 "
+        "sensitivity:\n"
         "- gaussian:sigma=S: all records\n"
         "- poisson-gaussian:q=Q,sigma=S: each record with probability Q\n"
-        "- fixed-size-gaussian:q=Q,sigma=S: a share Q of them; under add-remove, where one record takes another's place in a sample, S is by one "
+        "- fixed-size-gaussian:q=Q,sigma=S: a share Q of them; under add-remove, where one record takes "
+        "another's place in a sample, S is by one "
         "record's norm, and what the exchange doubles is counted\n"
         "- replacement-gaussian:records=N,draws=B,sigma=S: B times one of N records (relation substitute)\n"
-        "- truncated-gaussian:q=Q,records=N,limit=B,sigma=S: each of N with probability Q, and of more than B so drawn B at random\n"
+        "- truncated-gaussian:q=Q,records=N,limit=B,sigma=S: each of N with probability Q, and of more than "
+        "B so drawn B at random\n"
         "- multiplicity-gaussian:q=Q,sigma=S: each record Poisson(Q) times\n"
-        "- gaussian-mixture:FILE.csv: moved by `shift` noise sds with probability `weight`, columns weight,shift\n"
+        "- gaussian-mixture:FILE.csv: moved by `shift` noise sds with probability `weight`, columns "
+        "weight,shift\n"
         "- tree:sigma=S,leaves=N: sums of a binary tree, each with noise S\n"
-        "- repeat-poisson:mean=M,sigma=S and repeat-negative-binomial:mean=M,shape=H,sigma=S: the best of so many Gaussian releases\n"
+        "- repeat-poisson:mean=M,sigma=S and repeat-negative-binomial:mean=M,shape=H,sigma=S: the best of so "
+        "many Gaussian releases\n"
         "- laplace:scale=B and poisson-laplace:q=Q,scale=B\n"
-        "- discrete-laplace:scale=B[,sensitivity=D], poisson-discrete-laplace: whole numbers, D steps for a record\n"
+        "- discrete-laplace:scale=B[,sensitivity=D], poisson-discrete-laplace: whole numbers, D steps for a "
+        "record\n"
         "- discrete-gaussian:sigma=S[,sensitivity=D] and poisson-discrete-gaussian:q=Q,sigma=S\n"
-        "- randomized-response:p=P,buckets=N: with probability P a uniform answer; an absent record's is uniform\n"
-        "- exponential:epsilon=E: the exponential mechanism, or anything of bounded range; permute-and-flip:epsilon=E\n"
-        "- sparse-vector:threshold=B,query=C,positives=N: Laplace scales / sensitivity of the threshold and of the queries\n"
+        "- randomized-response:p=P,buckets=N: with probability P a uniform answer; an absent record's is "
+        "uniform\n"
+        "- exponential:epsilon=E: the exponential mechanism, or anything of bounded range; "
+        "permute-and-flip:epsilon=E\n"
+        "- sparse-vector:threshold=B,query=C,positives=N: Laplace scales / sensitivity of the threshold and "
+        "of the queries\n"
         "- pure:epsilon=E, approximate:epsilon=E,delta=D, zcdp:rho=R[,xi=X]: anything with that guarantee\n"
         "- pair:FILE.csv: a discrete pair of output distributions, columns p,q\n"
         "- profile:FILE.csv: a privacy profile, columns epsilon,delta\n"
         "- penalty-bit:sensitivity=D,sigma=S, probit-bit:sensitivity=D,sigma=S, barker-bit:sensitivity=D, "
-        "arcsine-bit:sensitivity=D,kappa=K,cap=C: accept/reject bits, D being how far a record can move the log ratio; add rho=R "
-        "for Gaussian releases of that rho with every bit, and together=N where those of N bits come before any of the N (a count that is no "
+        "arcsine-bit:sensitivity=D,kappa=K,cap=C: accept/reject bits, D being how far a record can move the "
+        "log ratio; add rho=R "
+        "for Gaussian releases of that rho with every bit, and together=N where those of N bits come before "
+        "any of the N (a count that is no "
         "multiple of N is rounded up to one)",
     .examples = "  tacit account --event gaussian:sigma=20 --count 1000 --delta 1e-6\n"
-                "  tacit account --event poisson-gaussian:q=0.01,sigma=1 --count 10000 --delta 1e-6 --relation add-remove\n"
-                "  tacit account --event gaussian:sigma=20 --count 100 --event laplace:scale=50 --count 3 --epsilon 2\n"
+                "  tacit account --event poisson-gaussian:q=0.01,sigma=1 --count 10000 --delta 1e-6 "
+                "--relation add-remove\n"
+                "  tacit account --event gaussian:sigma=20 --count 100 --event laplace:scale=50 --count 3 "
+                "--epsilon 2\n"
                 "  tacit account --event gaussian:sigma=20 --epsilon 2 --delta 1e-6 --solve count\n"
                 "  tacit account --plan run.yaml --epsilon 2 --delta 1e-6 --solve iterations\n"
                 "  tacit account --event gaussian:sigma=5 --profile profile.csv --plot profile.svg\n",

@@ -26,8 +26,9 @@ static tacit_status_t write_csv(const tacit_profile_point_t *points, const char 
   return status;
 }
 
-tacit_status_t account_curve_write(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
-                                   const char *csv, const char *svg, tacit_error_t *err) {
+tacit_status_t account_curve_write(const tacit_event_t *events, size_t n_events,
+                                   const tacit_account_options_t *options, const char *csv, const char *svg,
+                                   tacit_error_t *err) {
   tacit_profile_point_t points[n_points];
   tacit_status_t status = tacit_account_profile(events, n_events, options, n_points, points, err);
   if (status == TACIT_OK && csv != NULL) {

@@ -11,7 +11,8 @@
 
 enum { max_plan_bytes = 1 << 20 };
 
-tacit_status_t account_plan_append(tacit_event_t **events, size_t *n, const tacit_event_t *event, tacit_error_t *err) {
+tacit_status_t account_plan_append(tacit_event_t **events, size_t *n, const tacit_event_t *event,
+                                   tacit_error_t *err) {
   tacit_event_t *grown = tacit_realloc(*events, *n + 1, sizeof **events);
   if (grown == NULL) {
     return tacit_error_memory(err);
@@ -22,7 +23,8 @@ tacit_status_t account_plan_append(tacit_event_t **events, size_t *n, const taci
 }
 
 static tacit_status_t read_label(tacit_yaml_t *yaml, const yaml_node_t *node, tacit_event_t *event) {
-  if (node != NULL && (node->type != YAML_SCALAR_NODE || strlen(tacit_yaml_scalar(node)) >= sizeof event->label)) {
+  if (node != NULL &&
+      (node->type != YAML_SCALAR_NODE || strlen(tacit_yaml_scalar(node)) >= sizeof event->label)) {
     return tacit_yaml_fault(yaml, node, "a label is a text of at most %zu bytes", sizeof event->label - 1);
   }
   if (node != NULL) {
@@ -31,7 +33,8 @@ static tacit_status_t read_label(tacit_yaml_t *yaml, const yaml_node_t *node, ta
   return TACIT_OK;
 }
 
-static tacit_status_t read_event(tacit_yaml_t *yaml, const yaml_node_t *node, tacit_event_t **events, size_t *n) {
+static tacit_status_t read_event(tacit_yaml_t *yaml, const yaml_node_t *node, tacit_event_t **events,
+                                 size_t *n) {
   static const char *const keys[] = {"event", "count", "label", NULL};
   tacit_event_t event;
   tacit_error_t why;
@@ -76,12 +79,14 @@ static tacit_status_t read_plan(tacit_yaml_t *yaml, account_plan_t *plan) {
   if (relation != NULL && !tacit_relation_parse(tacit_yaml_scalar(relation), &plan->options.relation)) {
     return tacit_yaml_fault(yaml, relation, "relation must be substitute or add-remove");
   }
-  tacit_status_t status = tacit_yaml_whole(yaml, tacit_yaml_find(yaml, "iterations"), "iterations", 1, 1e18, &iterations);
+  tacit_status_t status =
+      tacit_yaml_whole(yaml, tacit_yaml_find(yaml, "iterations"), "iterations", 1, 1e18, &iterations);
   plan->iterations = iterations;
   TACIT_THEN(status, read_events(yaml, "once", &plan->once, &plan->n_once));
   TACIT_THEN(status, read_events(yaml, "each_iteration", &plan->each, &plan->n_each));
   if (status == TACIT_OK && plan->n_once + plan->n_each == 0) {
-    status = tacit_yaml_fault(yaml, yaml_document_get_root_node(&yaml->document), "the plan has no events: give once or each_iteration");
+    status = tacit_yaml_fault(yaml, yaml_document_get_root_node(&yaml->document),
+                              "the plan has no events: give once or each_iteration");
   }
   return status;
 }
@@ -113,7 +118,8 @@ void account_plan_clear(account_plan_t *plan) {
   tacit_free(plan->each);
 }
 
-tacit_status_t account_plan_events(const account_plan_t *plan, tacit_event_t **events, size_t *n, tacit_error_t *err) {
+tacit_status_t account_plan_events(const account_plan_t *plan, tacit_event_t **events, size_t *n,
+                                   tacit_error_t *err) {
   *n = plan->n_once + plan->n_each;
   *events = tacit_alloc(*n + 1, sizeof **events);
   if (*events == NULL) {

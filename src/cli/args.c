@@ -11,10 +11,11 @@
 #include "cli/cli.h"
 #include "report/report_internal.h"
 
-/* What a terminal would act upon, or show in another order than it stands: the two sets of controls, and those of direction. */
+/* What a terminal would act upon, or show in another order than it stands: the two sets of controls, and
+ * those of direction. */
 static bool is_command(uint32_t code) {
-  return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069);
+  return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0) ||
+         (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
 void cli_put(FILE *to, const char *text) {
@@ -46,21 +47,21 @@ void cli_error(const cli_args_t *args, const char *format, ...) {
 int cli_fail(const cli_args_t *args, const tacit_error_t *err) {
   cli_error(args, "%s", err->message);
   switch (err->status) {
-    case TACIT_ERR_ARGUMENT:
-    case TACIT_ERR_SENSITIVITY:
-    case TACIT_ERR_STATE:
-      return CLI_USAGE;
-    case TACIT_ERR_SYNTAX:
-    case TACIT_ERR_SCHEMA:
-    case TACIT_ERR_DATA:
-    case TACIT_ERR_UNKNOWN:
-      return CLI_BAD_DATA;
-    case TACIT_ERR_BUDGET:
-      return CLI_BUDGET;
-    case TACIT_ERR_INTERRUPTED:
-      return CLI_INTERRUPTED;
-    default:
-      return CLI_FAILURE;
+  case TACIT_ERR_ARGUMENT:
+  case TACIT_ERR_SENSITIVITY:
+  case TACIT_ERR_STATE:
+    return CLI_USAGE;
+  case TACIT_ERR_SYNTAX:
+  case TACIT_ERR_SCHEMA:
+  case TACIT_ERR_DATA:
+  case TACIT_ERR_UNKNOWN:
+    return CLI_BAD_DATA;
+  case TACIT_ERR_BUDGET:
+    return CLI_BUDGET;
+  case TACIT_ERR_INTERRUPTED:
+    return CLI_INTERRUPTED;
+  default:
+    return CLI_FAILURE;
   }
 }
 
@@ -90,10 +91,12 @@ cli_option_t cli_option(const cli_command_t *command, size_t i) {
     return command->options[i];
   }
   const tacit_setting_t *setting = &command->settings(&n)[i];
-  return (cli_option_t){.name = setting->name, .metavar = setting->value, .fallback = setting->fallback, .help = setting->help};
+  return (cli_option_t){
+      .name = setting->name, .metavar = setting->value, .fallback = setting->fallback, .help = setting->help};
 }
 
-static bool find_option(const cli_command_t *command, const char *name, size_t n, cli_option_t *option, tacit_nearest_t *nearest) {
+static bool find_option(const cli_command_t *command, const char *name, size_t n, cli_option_t *option,
+                        tacit_nearest_t *nearest) {
   for (size_t i = 0; i < cli_n_options(command); i++) {
     *option = cli_option(command, i);
     if (strlen(option->name) == n && strncmp(option->name, name, n) == 0) {
@@ -245,9 +248,11 @@ bool cli_count(const cli_args_t *args, const char *name, double lower, double up
 }
 
 tacit_data_source_t cli_source(const cli_args_t *args, const char *path) {
-  return (tacit_data_source_t){
-      .path = path, .query = cli_value(args, "query"), .catalog = cli_value(args, "catalog"), .encoding = cli_value(args, "encoding"),
-      .delimiter = cli_value(args, "delimiter")};
+  return (tacit_data_source_t){.path = path,
+                               .query = cli_value(args, "query"),
+                               .catalog = cli_value(args, "catalog"),
+                               .encoding = cli_value(args, "encoding"),
+                               .delimiter = cli_value(args, "delimiter")};
 }
 
 tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n, tacit_error_t *err) {
@@ -261,8 +266,9 @@ tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n, tac
 
 bool cli_is_standard_input(const char *path) {
   struct stat data, input;
-  return strcmp(path, "-") == 0 || (stat(path, &data) == 0 && !S_ISREG(data.st_mode) && fstat(STDIN_FILENO, &input) == 0 &&
-                                    data.st_dev == input.st_dev && data.st_ino == input.st_ino);
+  return strcmp(path, "-") == 0 ||
+         (stat(path, &data) == 0 && !S_ISREG(data.st_mode) && fstat(STDIN_FILENO, &input) == 0 &&
+          data.st_dev == input.st_dev && data.st_ino == input.st_ino);
 }
 
 bool cli_is_program(const char *model) {

@@ -15,12 +15,15 @@ static bool is_own(const char *name) {
 static tacit_status_t read_all(const cli_args_t *args, tacit_fit_t **fit, tacit_error_t *err) {
   tacit_status_t status = tacit_fit_begin_check(fit, args->positionals[0], cli_value(args, "schema"), err);
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = is_own(args->given[i].name) ? TACIT_OK : tacit_fit_set(*fit, args->given[i].name, args->given[i].value, err);
+    status = is_own(args->given[i].name)
+                 ? TACIT_OK
+                 : tacit_fit_set(*fit, args->given[i].name, args->given[i].value, err);
   }
   return status == TACIT_OK ? tacit_fit_read(*fit, NULL, err) : status;
 }
 
-static tacit_status_t show(const tacit_fit_t *fit, const tacit_fit_check_t *check, const char *out, tacit_error_t *err) {
+static tacit_status_t show(const tacit_fit_t *fit, const tacit_fit_check_t *check, const char *out,
+                           tacit_error_t *err) {
   char *text = NULL, *json = NULL;
   tacit_status_t status = tacit_fit_check_text(fit, check, &text, err);
   if (status == TACIT_OK) {
@@ -49,7 +52,9 @@ static int run(const cli_args_t *args) {
     return CLI_USAGE;
   }
   bool is_taken = out != NULL && access(out, F_OK) == 0; /* before anything is spent */
-  tacit_status_t status = is_taken ? tacit_error_set(&err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it", out) : TACIT_OK;
+  tacit_status_t status = is_taken ? tacit_error_set(&err, TACIT_ERR_EXISTS, "out",
+                                                     "%s exists: choose another --out, or remove it", out)
+                                   : TACIT_OK;
   TACIT_THEN(status, read_all(args, &fit, &err));
   TACIT_THEN(status, tacit_fit_check(fit, cli_value(args, "by"), &check, &err));
   TACIT_THEN(status, show(fit, &check, out, &err));
@@ -66,30 +71,41 @@ static const cli_option_t options[] = {
     {"schema", "FILE", NULL, "Must be the fit's; its own copy is taken if not said."},
     {"epsilon", "E", NULL, "Privacy budget of the check; what it buys are the sds in the table."},
     {"delta", "D", NULL, "Its delta."},
-    {"by", "TERM", NULL, "Also residuals in bins of this term of the formula, of programs this column, for a quarter of the budget."},
+    {"by", "TERM", NULL,
+     "Also residuals in bins of this term of the formula, of programs this column, for a quarter of the "
+     "budget."},
     {"ledger", "FILE", NULL, "Ledger of these data, that of the fit: the check is a spend of its own there."},
     {"data-id", "NAME", NULL, "Refuse if the ledger is of another data set."},
     {"purpose", "TEXT", NULL, "What the ledger shall say; check and formula if not said."},
     {"n-public", "N", NULL, "Public nominal number of units; needed under add-remove."},
     {"threads", "N", "1", "Threads; results do not depend on it."},
     {"seed", "N", NULL, "Repeatable check. Noise that can be repeated protects nobody: NOT PRIVATE."},
-    {"out", "FILE", NULL, "Write the check as JSON, too; must not exist. tacit refit DIR --check FILE puts it into a report."}, {0}};
+    {"out", "FILE", NULL,
+     "Write the check as JSON, too; must not exist. tacit refit DIR --check FILE puts it into a report."},
+    {0}};
 
 const cli_command_t cli_check = {
     .name = "check",
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "put a fit beside its records: calibration, residuals, shape, over-dispersion, charged",
-    .description =
-        "Predicts every record by the fit in DIR (noise-aware) and releases, with noise and under a budget of its own, how many records lie in each "
-        "tenth of the predictions and how far their responses are from them; with --by also in bins of a term, and for counts whether they scatter "
-        "more than Poisson, of linear regressions whether errors are normal and of the fit's sigma. Tenths are those of the fit's own "
-        "pseudo-population: cut points were released before. sd is what noise, sampling and the posterior explain if the fit is right; z beyond 4 "
-        "or so, or a verdict, is misfit. Poisson: residuals are Pearson's, clamped to 3 either way; gaussian: in the response's unit, clamped to 3 "
-        "sigma. Programs, and families that are programs: of the fit's distribution of each response the share of responses in each tenth, 10 % if "
-        "the fit is right (Shape), and residuals from -1 to 1 by tenths of the predictions and, with --by, of a column that the program looks at. "
-        "Small budgets see gross misfit alone: the table says how gross.",
-    .examples = "  tacit check fit/ --data clinic.csv --epsilon 0.2 --delta 1e-7 --by age --ledger clinic.ledger\n",
+    .description = "Predicts every record by the fit in DIR (noise-aware) and releases, with noise and under "
+                   "a budget of its own, how many records lie in each "
+                   "tenth of the predictions and how far their responses are from them; with --by also in "
+                   "bins of a term, and for counts whether they scatter "
+                   "more than Poisson, of linear regressions whether errors are normal and of the fit's "
+                   "sigma. Tenths are those of the fit's own "
+                   "pseudo-population: cut points were released before. sd is what noise, sampling and the "
+                   "posterior explain if the fit is right; z beyond 4 "
+                   "or so, or a verdict, is misfit. Poisson: residuals are Pearson's, clamped to 3 either "
+                   "way; gaussian: in the response's unit, clamped to 3 "
+                   "sigma. Programs, and families that are programs: of the fit's distribution of each "
+                   "response the share of responses in each tenth, 10 % if "
+                   "the fit is right (Shape), and residuals from -1 to 1 by tenths of the predictions and, "
+                   "with --by, of a column that the program looks at. "
+                   "Small budgets see gross misfit alone: the table says how gross.",
+    .examples =
+        "  tacit check fit/ --data clinic.csv --epsilon 0.2 --delta 1e-7 --by age --ledger clinic.ledger\n",
     .options = options,
     .reads_records = true,
     .run = run};

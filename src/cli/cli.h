@@ -31,11 +31,11 @@ typedef struct cli_args cli_args_t;
 typedef struct cli_command {
   const char *name;        /* "fit", "schema check" */
   const char *positionals; /* as in the synopsis: "FORMULA" */
-  size_t n_positionals; /* needed; up to n_optional more may follow */
+  size_t n_positionals;    /* needed; up to n_optional more may follow */
   size_t n_optional;
   const char *summary;
-  const char *description; /* paragraphs for help and man page */
-  const char *examples;    /* lines */
+  const char *description;     /* paragraphs for help and man page */
+  const char *examples;        /* lines */
   const cli_option_t *options; /* up to one without a name */
   bool reads_records;
   const tacit_setting_t *(*settings)(size_t *n); /* instead of them: the library's */
@@ -63,15 +63,20 @@ bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **
 void cli_args_clear(cli_args_t *args);
 
 /* Of commands that read records, beside where they are. */
-#define CLI_SOURCE_OPTIONS                                                                                                      \
-  {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},                            \
-      {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},                               \
-      {"encoding", "NAME", NULL, "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},     \
-      {"delimiter", "CHAR", NULL, "What stands between fields of CSV, ',', ';', '|' or tab, if the header row does not show it."}
+#define CLI_SOURCE_OPTIONS                                                                                   \
+  {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},         \
+      {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},            \
+      {"encoding", "NAME", NULL,                                                                             \
+       "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},                  \
+  {                                                                                                          \
+    "delimiter", "CHAR", NULL,                                                                               \
+        "What stands between fields of CSV, ',', ';', '|' or tab, if the header row does not show it."       \
+  }
 /* Records at `path` as these options say. */
 tacit_data_source_t cli_source(const cli_args_t *args, const char *path);
 /* Text to the file that --out names, which must not exist; to standard output if it is not given. */
-TACIT_MUST_USE tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n,
+                                        tacit_error_t *err);
 
 size_t cli_n_options(const cli_command_t *command);
 cli_option_t cli_option(const cli_command_t *command, size_t i);
@@ -85,7 +90,8 @@ bool cli_is_program(const char *model);
 bool cli_is_given(const cli_args_t *args, const char *name);
 /* Last value given, else the default, else NULL. */
 const char *cli_value(const cli_args_t *args, const char *name);
-/* Value as a number in [lower, upper]; false after printing what is wrong. Absent without default: *x unchanged. */
+/* Value as a number in [lower, upper]; false after printing what is wrong. Absent without default: *x
+ * unchanged. */
 bool cli_number(const cli_args_t *args, const char *name, double lower, double upper, double *x);
 /* The same for whole numbers. */
 bool cli_count(const cli_args_t *args, const char *name, double lower, double upper, size_t *n);
@@ -100,7 +106,8 @@ int cli_fail(const cli_args_t *args, const tacit_error_t *err);
 /* What standard output swallowed without complaint is no success: flush and check it. */
 int cli_finish(const cli_args_t *args, int status);
 
-/* Keep what is in memory to this process: no core dump, no debugger of the same user. Before records or keys are read. */
+/* Keep what is in memory to this process: no core dump, no debugger of the same user. Before records or keys
+ * are read. */
 void cli_keep_private(void);
 
 void cli_help(const cli_command_t *command);

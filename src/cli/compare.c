@@ -49,8 +49,8 @@ static tacit_status_t read_fits(comparison_t *all, const cli_args_t *args, tacit
 }
 
 /* The summary of a label in a fit; false if the fit has no such quantity. */
-static tacit_status_t summary_of(const tacit_report_read_t *fit, const char *label, bool *is_there, tacit_summary_t *summary,
-                                 tacit_error_t *err) {
+static tacit_status_t summary_of(const tacit_report_read_t *fit, const char *label, bool *is_there,
+                                 tacit_summary_t *summary, tacit_error_t *err) {
   size_t j = find((const char *const *)fit->labels, fit->draws.n_reported, label);
   *is_there = j < fit->draws.n_reported;
   return *is_there ? tacit_draws_summarise_with(&fit->draws, j, &fit->evidence, summary, err) : TACIT_OK;
@@ -63,7 +63,8 @@ static void pad(tacit_text_t *text, size_t begin, size_t width) {
   }
 }
 
-static tacit_status_t table(const comparison_t *all, const cli_args_t *args, tacit_text_t *text, tacit_error_t *err) {
+static tacit_status_t table(const comparison_t *all, const cli_args_t *args, tacit_text_t *text,
+                            tacit_error_t *err) {
   size_t width = 9;
   tacit_status_t status = TACIT_OK;
   for (size_t k = 0; k < all->n_labels; k++) {
@@ -111,7 +112,8 @@ static void guarantees(const comparison_t *all, const cli_args_t *args, tacit_te
     } else if (fit->is_post_processing) {
       tacit_text_printf(text, ": of a released statistic, at no further privacy cost\n");
     } else {
-      tacit_text_printf(text, ": (epsilon %.6g, delta %g)-differentially private\n", fit->epsilon, fit->delta);
+      tacit_text_printf(text, ": (epsilon %.6g, delta %g)-differentially private\n", fit->epsilon,
+                        fit->delta);
     }
   }
 }
@@ -138,14 +140,16 @@ static int run(const cli_args_t *args) {
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
-const cli_command_t cli_compare = {
-    .name = "compare",
-    .positionals = "DIR DIR [DIR ...]",
-    .n_positionals = 2,
-    .n_optional = MAX_FITS - 2,
-    .summary = "put fits side by side",
-    .description = "Prints mean and 90 % interval of each parameter in each fit, and what each fit promises. Fits of the same records add up their "
-                   "epsilons, whatever is compared. Comparisons that look at records, such as leave-one-out, are not offered: "
-                   "each of their numbers would be a release that nobody paid for.",
-    .examples = "  tacit compare fit1/ fit2/\n",
-    .run = run};
+const cli_command_t cli_compare = {.name = "compare",
+                                   .positionals = "DIR DIR [DIR ...]",
+                                   .n_positionals = 2,
+                                   .n_optional = MAX_FITS - 2,
+                                   .summary = "put fits side by side",
+                                   .description =
+                                       "Prints mean and 90 % interval of each parameter in each fit, and "
+                                       "what each fit promises. Fits of the same records add up their "
+                                       "epsilons, whatever is compared. Comparisons that look at records, "
+                                       "such as leave-one-out, are not offered: "
+                                       "each of their numbers would be a release that nobody paid for.",
+                                   .examples = "  tacit compare fit1/ fit2/\n",
+                                   .run = run};

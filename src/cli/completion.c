@@ -1,4 +1,5 @@
-/* Completion for bash, from the tables that the program parses by: commands, options, and the values of options that have few. */
+/* Completion for bash, from the tables that the program parses by: commands, options, and the values of
+ * options that have few. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@ static void print_first_words(void) {
     size_t n = strcspn(cli_commands[i]->name, " ");
     bool is_new = true;
     for (size_t k = 0; k < i; k++) {
-      is_new = is_new && !(strncmp(cli_commands[k]->name, cli_commands[i]->name, n) == 0 && strchr(" ", cli_commands[k]->name[n]) != NULL);
+      is_new = is_new && !(strncmp(cli_commands[k]->name, cli_commands[i]->name, n) == 0 &&
+                           strchr(" ", cli_commands[k]->name[n]) != NULL);
     }
     if (is_new) {
       printf("%.*s ", (int)n, cli_commands[i]->name);
@@ -76,7 +78,8 @@ static void print_values(const cli_command_t *command) {
   for (size_t i = 0; i < cli_n_options(command); i++) {
     const char *name = cli_option(command, i).name;
     const char *const *choices = choices_of(command, i);
-    bool is_family = strcmp(name, "family") == 0, is_method = strcmp(name, "method") == 0 && command->settings == tacit_fit_settings;
+    bool is_family = strcmp(name, "family") == 0,
+         is_method = strcmp(name, "method") == 0 && command->settings == tacit_fit_settings;
     if (cli_option(command, i).metavar != NULL && (is_family || is_method || choices != NULL)) {
       printf("    '%s --%s') words='", command->name, name);
       if (choices != NULL) {
@@ -102,7 +105,8 @@ static void print_options(const cli_command_t *command) {
 void cli_completion(void) {
   printf("# bash completion for tacit\n"
          "_tacit() {\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words=\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} "
+         "words=\n"
          "  [[ $before == = && $COMP_CWORD -gt 2 ]] && before=${COMP_WORDS[COMP_CWORD-2]}    # --family=ber\n"
          "  [[ $word == = ]] && before=${COMP_WORDS[COMP_CWORD-1]} word=\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    words='");
@@ -112,7 +116,8 @@ void cli_completion(void) {
   printf("    esac\n  fi\n  case $command in\n");
   for (size_t i = 0; i < cli_n_commands; i++) {
     if (opens_group(i)) {
-      printf("    '%.*s') command=\"$command ${COMP_WORDS[2]}\" ;;\n", (int)strcspn(cli_commands[i]->name, " "), cli_commands[i]->name);
+      printf("    '%.*s') command=\"$command ${COMP_WORDS[2]}\" ;;\n",
+             (int)strcspn(cli_commands[i]->name, " "), cli_commands[i]->name);
     }
   }
   printf("  esac\n  [ -z \"$words\" ] && case \"$command $before\" in\n");

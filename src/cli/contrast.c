@@ -23,15 +23,16 @@ typedef struct contrasts {
 } contrasts_t;
 
 /* Takes the label. */
-static tacit_status_t add(contrasts_t *all, char *label, double *draws, const tacit_draws_t *of, bool is_exponentiated,
-                          tacit_error_t *err) {
+static tacit_status_t add(contrasts_t *all, char *label, double *draws, const tacit_draws_t *of,
+                          bool is_exponentiated, tacit_error_t *err) {
   size_t n_kept = tacit_draws_n_kept(of), n = of->n_chains * n_kept, above = 0;
   if (label == NULL) {
     return tacit_error_memory(err);
   }
   if (all->n == MAX_ROWS) {
     tacit_free(label);
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "expression", "more than %d contrasts: ask for them in parts", (int)MAX_ROWS);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "expression",
+                           "more than %d contrasts: ask for them in parts", (int)MAX_ROWS);
   }
   all->labels[all->n] = label;
   for (size_t i = 0; i < n; i++) {
@@ -59,7 +60,8 @@ static tacit_status_t add_expressions(contrasts_t *all, const tacit_report_read_
     status = tacit_contrast(fit, args->positionals[i], draws, err);
     if (status == TACIT_OK) {
       const char *format = all->is_exponentiated ? "exp(%s)%s" : "%s%s";
-      status = add(all, join(format, args->positionals[i], ""), draws, &fit->draws, all->is_exponentiated, err);
+      status =
+          add(all, join(format, args->positionals[i], ""), draws, &fit->draws, all->is_exponentiated, err);
     }
   }
   tacit_free(draws);
@@ -84,7 +86,8 @@ static tacit_status_t add_effects(contrasts_t *all, const char *path, tacit_erro
   for (size_t i = 0; i < all->args->n_given && status == TACIT_OK; i++) {
     if (strcmp(all->args->given[i].name, "effect") == 0) {
       effects_t effects = {all, &tacit_predictor_fit(predictor)->draws};
-      status = tacit_average_effects(predictor, &rows.rows, all->args->given[i].value, add_effect, &effects, err);
+      status =
+          tacit_average_effects(predictor, &rows.rows, all->args->given[i].value, add_effect, &effects, err);
     }
   }
   cli_new_rows_clear(&rows);
@@ -94,7 +97,8 @@ static tacit_status_t add_effects(contrasts_t *all, const char *path, tacit_erro
 
 static tacit_status_t print_table(const contrasts_t *all, tacit_error_t *err) {
   char *text;
-  tacit_status_t status = tacit_report_table((const char *const *)all->labels, all->summaries, all->n, &text, err);
+  tacit_status_t status =
+      tacit_report_table((const char *const *)all->labels, all->summaries, all->n, &text, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -102,7 +106,8 @@ static tacit_status_t print_table(const contrasts_t *all, tacit_error_t *err) {
   tacit_report_text_free(text);
   printf("\n");
   for (size_t i = 0; i < all->n; i++) {
-    printf("P(%s > %d) = %.3f\n", all->labels[i], strncmp(all->labels[i], "exp(", 4) == 0 && all->is_exponentiated, all->p_above[i]);
+    printf("P(%s > %d) = %.3f\n", all->labels[i],
+           strncmp(all->labels[i], "exp(", 4) == 0 && all->is_exponentiated, all->p_above[i]);
   }
   if (all->is_exponentiated && all->ratio[0] != '\0') {
     printf("\nexp() of a coefficient is %s.\n", all->ratio);
@@ -118,8 +123,16 @@ static tacit_status_t print_json(const contrasts_t *all, tacit_error_t *err) {
     const struct {
       const char *key;
       double value;
-    } fields[] = {{"mean", s->mean}, {"sd", s->sd}, {"q5", s->q5}, {"q50", s->q50}, {"q95", s->q95}, {"p_above", all->p_above[i]},
-                  {"mcse_mean", s->mcse_mean}, {"ess_bulk", s->ess_bulk}, {"ess_tail", s->ess_tail}, {"rhat", s->rhat}};
+    } fields[] = {{"mean", s->mean},
+                  {"sd", s->sd},
+                  {"q5", s->q5},
+                  {"q50", s->q50},
+                  {"q95", s->q95},
+                  {"p_above", all->p_above[i]},
+                  {"mcse_mean", s->mcse_mean},
+                  {"ess_bulk", s->ess_bulk},
+                  {"ess_tail", s->ess_tail},
+                  {"rhat", s->rhat}};
     tacit_text_printf(&text, "%s\n  {\"name\": ", i > 0 ? "," : "");
     tacit_text_json_string(&text, all->labels[i]);
     for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++) {
@@ -143,7 +156,8 @@ static tacit_status_t print_json(const contrasts_t *all, tacit_error_t *err) {
 
 static tacit_status_t write_picture(const contrasts_t *all, const char *path, tacit_error_t *err) {
   char *svg;
-  tacit_status_t status = tacit_report_intervals_svg((const char *const *)all->labels, all->summaries, all->n, &svg, err);
+  tacit_status_t status =
+      tacit_report_intervals_svg((const char *const *)all->labels, all->summaries, all->n, &svg, err);
   if (status == TACIT_OK) {
     status = tacit_file_create(path, svg, strlen(svg), err);
     tacit_report_text_free(svg);
@@ -173,11 +187,14 @@ static tacit_status_t contrast(contrasts_t *all, tacit_error_t *err) {
 static int run(const cli_args_t *args) {
   bool has_effect = cli_is_given(args, "effect");
   if (has_effect != cli_is_given(args, "population")) {
-    cli_error(args, "%s", has_effect ? "--effect averages over rows: give them with --population FILE" : "--population needs --effect COLUMN");
+    cli_error(args, "%s",
+              has_effect ? "--effect averages over rows: give them with --population FILE"
+                         : "--population needs --effect COLUMN");
     return CLI_USAGE;
   }
   if (args->n_positionals < 2 && !has_effect) {
-    cli_error(args, "nothing to compute: give an expression such as 'age - sexM', or --effect COLUMN with --population FILE");
+    cli_error(args, "nothing to compute: give an expression such as 'age - sexM', or --effect COLUMN with "
+                    "--population FILE");
     return CLI_USAGE;
   }
   contrasts_t *all = tacit_alloc_zero(1, sizeof *all);
@@ -197,12 +214,15 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"exponentiate", NULL, NULL,
-     "Of the expressions: of coefficients odds ratios (bernoulli, cumulative), rate ratios (poisson, negbinomial), time ratios (weibull), ...; it is "
+     "Of the expressions: of coefficients odds ratios (bernoulli, cumulative), rate ratios (poisson, "
+     "negbinomial), time ratios (weibull), ...; it is "
      "said which."},
     {"effect", "COLUMN", NULL,
-     "What changing a column does to the expected response, averaged over --population: of a categorical or binary column each level less the "
+     "What changing a column does to the expected response, averaged over --population: of a categorical or "
+     "binary column each level less the "
      "first, of a number its derivative. May be repeated."},
-    {"population", "FILE", NULL, "CSV of rows to average over, public or released; checked as by tacit predict."},
+    {"population", "FILE", NULL,
+     "CSV of rows to average over, public or released; checked as by tacit predict."},
     {"picture", "FILE", NULL, "Write medians and 90 % intervals as SVG there; must not exist."},
     {"json", NULL, NULL, "Print JSON."},
     {0}};
@@ -214,9 +234,12 @@ const cli_command_t cli_contrast = {
     .n_optional = MAX_ROWS,
     .summary = "compute functions of parameters: ratios, differences, average effects",
     .description =
-        "Evaluates expressions in the parameters of a fit for every draw, and summarises them: + - * / ^, parentheses, numbers, exp, log, "
-        "sqrt, inv_logit, and parameters by the labels of tacit summary or their names in Stan CSV (a label is taken before a function of the "
+        "Evaluates expressions in the parameters of a fit for every draw, and summarises them: + - * / ^, "
+        "parentheses, numbers, exp, log, "
+        "sqrt, inv_logit, and parameters by the labels of tacit summary or their names in Stan CSV (a label "
+        "is taken before a function of the "
         "same spelling, and may stand in backquotes). Computed from released draws: costs no privacy.",
-    .examples = "  tacit contrast fit/ sexM 'age * 10' --exponentiate\n  tacit contrast fit/ --effect sex --population public.csv --json\n",
+    .examples = "  tacit contrast fit/ sexM 'age * 10' --exponentiate\n  tacit contrast fit/ --effect sex "
+                "--population public.csv --json\n",
     .options = options,
     .run = run};

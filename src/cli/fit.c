@@ -30,8 +30,8 @@ static bool watch(const tacit_progress_t *progress, void *user) {
   if (w->is_shown && progress->iteration > 0 && (now - w->last > 0.1 || is_last)) {
     double left = (now - w->start) * (double)(progress->n_iterations - progress->iteration) /
                   (double)progress->iteration;
-    fprintf(stderr, "\r%s: %zu of %zu iterations, acceptance %.2f", w->plan.method, progress->iteration, progress->n_iterations,
-            progress->accept_rate);
+    fprintf(stderr, "\r%s: %zu of %zu iterations, acceptance %.2f", w->plan.method, progress->iteration,
+            progress->n_iterations, progress->accept_rate);
     if (!isnan(w->budget)) {
       fprintf(stderr, ", epsilon %.3g of %.3g", tacit_fit_spent(w->fit).epsilon, w->budget);
     }
@@ -93,17 +93,21 @@ static int read_all(const cli_args_t *args, tacit_fit_t **fit) {
 static void print_plan(const cli_args_t *args, const tacit_fit_t *fit, const tacit_fit_plan_t *plan) {
   bool is_quiet = cli_is_given(args, "quiet") && !cli_is_given(args, "dry-run");
   fputs(is_quiet ? "" : tacit_fit_text(fit, TACIT_FIT_TEXT_PLAN), stderr);
-  fputs(is_quiet && plan->verdict != TACIT_FIT_HOPELESS ? "" : tacit_fit_text(fit, TACIT_FIT_TEXT_WARNING), stderr);
+  fputs(is_quiet && plan->verdict != TACIT_FIT_HOPELESS ? "" : tacit_fit_text(fit, TACIT_FIT_TEXT_WARNING),
+        stderr);
 }
 
 /* The first letter of the answer decides; no answer is a no. */
 static bool ask(const tacit_fit_plan_t *plan, double epsilon) {
   char answer[64] = "";
   if (plan->n_releases > 0) {
-    fprintf(stderr, "Spend epsilon %g for intervals at least %.2g times as wide as without privacy? [y/N] ", epsilon, plan->width);
+    fprintf(stderr, "Spend epsilon %g for intervals at least %.2g times as wide as without privacy? [y/N] ",
+            epsilon, plan->width);
   } else {
-    fprintf(stderr, "Spend epsilon %g for what is forecast to be worth %.2g independent draws, %zu kept of each chain? [y/N] ", epsilon,
-            plan->ess, plan->n_draws);
+    fprintf(stderr,
+            "Spend epsilon %g for what is forecast to be worth %.2g independent draws, %zu kept of each "
+            "chain? [y/N] ",
+            epsilon, plan->ess, plan->n_draws);
   }
   fflush(stderr);
   if (fgets(answer, sizeof answer, stdin) == NULL) {
@@ -112,14 +116,17 @@ static bool ask(const tacit_fit_plan_t *plan, double epsilon) {
   return tolower((unsigned char)answer[0]) == 'y';
 }
 
-/* A terminal is asked where the verdict is not good, unless --yes answers beforehand. Scripts go on, warned, but where there is no hope. */
-static int confirm(const cli_args_t *args, const tacit_fit_t *fit, const tacit_fit_plan_t *plan, double epsilon) {
+/* A terminal is asked where the verdict is not good, unless --yes answers beforehand. Scripts go on, warned,
+ * but where there is no hope. */
+static int confirm(const cli_args_t *args, const tacit_fit_t *fit, const tacit_fit_plan_t *plan,
+                   double epsilon) {
   bool is_spending = tacit_fit_is_private(fit) && !cli_is_given(args, "dry-run");
   if (!cli_is_first_rank() || !is_spending || plan->verdict == TACIT_FIT_GOOD || cli_is_given(args, "yes")) {
     return CLI_OK;
   }
   if (isatty(STDERR_FILENO) && cli_is_standard_input(cli_value(args, "data"))) {
-    cli_error(args, "not started: the records came on standard input, so that the question whether to go on cannot be answered there: say --yes, "
+    cli_error(args, "not started: the records came on standard input, so that the question whether to go on "
+                    "cannot be answered there: say --yes, "
                     "or read a file; nothing was released or charged");
     return CLI_BUDGET;
   }
@@ -127,7 +134,8 @@ static int confirm(const cli_args_t *args, const tacit_fit_t *fit, const tacit_f
   if (has_nobody ? plan->verdict != TACIT_FIT_HOPELESS : ask(plan, epsilon)) {
     return CLI_OK;
   }
-  cli_error(args, "not started: nothing was released or charged%s", has_nobody ? "; --yes goes on nevertheless" : "");
+  cli_error(args, "not started: nothing was released or charged%s",
+            has_nobody ? "; --yes goes on nevertheless" : "");
   return CLI_BUDGET;
 }
 
@@ -158,13 +166,16 @@ static void print_spent(const tacit_fit_t *fit, FILE *to) {
   fprintf(to, "\n%s", tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT));
 }
 
-/* What was paid for and cannot be written is to be had all the same: the table, and what draws can be made from again. */
+/* What was paid for and cannot be written is to be had all the same: the table, and what draws can be made
+ * from again. */
 static void print_unwritten(const cli_args_t *args, const tacit_fit_t *fit) {
   tacit_error_t err;
   char *releases = NULL;
-  (void)cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit), false);
+  (void)cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit),
+                          tacit_fit_evidence(fit), false);
   if (!fit->has_kept_all && tacit_fit_releases_json(fit, &releases, &err) == TACIT_OK) {
-    fprintf(stderr, "what was released follows on standard output: saved as releases.json in a folder, tacit refit FOLDER --out DIR draws from it\n");
+    fprintf(stderr, "what was released follows on standard output: saved as releases.json in a folder, tacit "
+                    "refit FOLDER --out DIR draws from it\n");
     cli_put(stdout, releases);
   }
   tacit_free(releases);
@@ -182,13 +193,15 @@ static int write_result(const cli_args_t *args, tacit_fit_t *fit) {
     return status;
   }
   bool is_quiet = cli_is_given(args, "quiet");
-  int status = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit), is_quiet);
+  int status = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit),
+                                 tacit_fit_evidence(fit), is_quiet);
   bool is_as_asked = tacit_fit_is_private(fit) && strcmp(tacit_fit_end(fit), "interrupted") != 0;
   if (is_quiet && is_as_asked) {
     return status;
   }
   print_spent(fit, stdout);
-  printf("written: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", cli_value(args, "out"));
+  printf("written: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n",
+         cli_value(args, "out"));
   return status;
 }
 
@@ -249,15 +262,21 @@ const cli_command_t cli_fit = {
     .positionals = "FORMULA|PROGRAM",
     .n_positionals = 1,
     .summary = "fit a Bayesian regression under differential privacy",
-    .description =
-        "Draws from the posterior of a regression. FORMULA is R's: 'y ~ a + b + a:b + log(c) + factor(d) + I(e^2)'. PROGRAM is a file with a model "
-        "in Stan's language, FILE.stan (docs/language.md; tacit model check). The records stay behind the curator: what leaves is bounded, summed "
-        "exactly, covered by exact Gaussian noise and charged to the budget beforehand. The directory given by --out holds the draws (Stan CSV), a "
-        "summary, the privacy statement in words and JSON, the settings, and report.html. Before anything is spent, the plan is printed with a "
-        "forecast from public facts. If that promises no usable chain (fewer than 20 effective draws in all, or 50 draws a chain), a terminal is "
-        "asked whether to go on, unless --yes is given; a run that nobody can answer goes on with a warning, but where all chains are worth less "
-        "than one draw, or most such fits end with a problem: then it says which budget would do and ends with status 4. A budget that is spent "
-        "does not come back.",
+    .description = "Draws from the posterior of a regression. FORMULA is R's: 'y ~ a + b + a:b + log(c) + "
+                   "factor(d) + I(e^2)'. PROGRAM is a file with a model "
+                   "in Stan's language, FILE.stan (docs/language.md; tacit model check). The records stay "
+                   "behind the curator: what leaves is bounded, summed "
+                   "exactly, covered by exact Gaussian noise and charged to the budget beforehand. The "
+                   "directory given by --out holds the draws (Stan CSV), a "
+                   "summary, the privacy statement in words and JSON, the settings, and report.html. Before "
+                   "anything is spent, the plan is printed with a "
+                   "forecast from public facts. If that promises no usable chain (fewer than 20 effective "
+                   "draws in all, or 50 draws a chain), a terminal is "
+                   "asked whether to go on, unless --yes is given; a run that nobody can answer goes on with "
+                   "a warning, but where all chains are worth less "
+                   "than one draw, or most such fits end with a problem: then it says which budget would do "
+                   "and ends with status 4. A budget that is spent "
+                   "does not come back.",
     .examples =
         "  tacit fit 'death ~ age + sex + log(flc)' --family bernoulli --data flchain.csv \\\n"
         "        --schema flchain.yaml --epsilon 1 --delta 1e-6 --out fit/\n"

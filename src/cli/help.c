@@ -13,7 +13,8 @@ static const char *const exit_statuses =
 
 enum { WIDTH = 78 };
 
-/* Print words wrapped at WIDTH columns behind an indent; `at` is the current column. Returns where the last line ends. */
+/* Print words wrapped at WIDTH columns behind an indent; `at` is the current column. Returns where the last
+ * line ends. */
 static size_t wrap(const char *text, size_t indent, size_t at) {
   while (*text != '\0') {
     size_t n = strcspn(text, " \n");
@@ -122,8 +123,10 @@ void cli_man(const cli_command_t *command) {
 }
 
 void cli_man_all(void) {
-  printf(".TH \"TACIT\" 1 \"\" \"tacit %s\" \"User commands\"\n.SH NAME\ntacit \\- Bayesian inference under differential privacy\n"
-         ".SH SYNOPSIS\n.B tacit\n.I COMMAND\n[options]\n.SH COMMANDS\n", tacit_version());
+  printf(".TH \"TACIT\" 1 \"\" \"tacit %s\" \"User commands\"\n.SH NAME\ntacit \\- Bayesian inference under "
+         "differential privacy\n"
+         ".SH SYNOPSIS\n.B tacit\n.I COMMAND\n[options]\n.SH COMMANDS\n",
+         tacit_version());
   for (size_t i = 0; i < cli_n_commands; i++) {
     printf(".TP\n.B ");
     roff(cli_commands[i]->name);
@@ -131,8 +134,10 @@ void cli_man_all(void) {
     roff(cli_commands[i]->summary);
     printf("\n");
   }
-  printf(".SH FILES\n.TP\n.I schema\nYAML: what is publicly known of each column; see \n.BR tacit\\-schema (5).\n.TP\n.I fit/\n"
-         "What a fit writes: draws\\-1.csv ... (Stan CSV), summary.csv, privacy.json, privacy.txt, run.yaml, diagnostics.json, "
+  printf(".SH FILES\n.TP\n.I schema\nYAML: what is publicly known of each column; see \n.BR tacit\\-schema "
+         "(5).\n.TP\n.I fit/\n"
+         "What a fit writes: draws\\-1.csv ... (Stan CSV), summary.csv, privacy.json, privacy.txt, run.yaml, "
+         "diagnostics.json, "
          "report.html.\n.SH EXIT STATUS\n");
   roff(exit_statuses);
   printf(".\n.SH SEE ALSO\n");

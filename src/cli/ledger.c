@@ -29,7 +29,10 @@ static bool read_unit(const cli_args_t *args, const char **unit, uint64_t *max_r
   *unit = cli_value(args, "unit");
   bool is_row = *unit != NULL && strcmp(*unit, "row") == 0, has_rows = cli_is_given(args, "max-rows");
   if (*unit == NULL ? has_rows : !is_row && !has_rows) {
-    cli_error(args, *unit == NULL ? "--max-rows only goes with --unit" : "unit %s needs --max-rows, as in the schema", *unit);
+    cli_error(args,
+              *unit == NULL ? "--max-rows only goes with --unit"
+                            : "unit %s needs --max-rows, as in the schema",
+              *unit);
     return false;
   }
   if (!cli_number(args, "max-rows", 1, 1e15, &rows)) {
@@ -53,8 +56,9 @@ static int init(const cli_args_t *args) {
       return CLI_USAGE;
     }
   }
-  if (!cli_number(args, "epsilon", 0, 1e12, &terms.epsilon) || !cli_number(args, "delta", 0, 1, &terms.delta) ||
-      !read_relation(args, &terms.relation) || !read_unit(args, &terms.unit, &terms.max_rows)) {
+  if (!cli_number(args, "epsilon", 0, 1e12, &terms.epsilon) ||
+      !cli_number(args, "delta", 0, 1, &terms.delta) || !read_relation(args, &terms.relation) ||
+      !read_unit(args, &terms.unit, &terms.max_rows)) {
     return CLI_USAGE;
   }
   const char *path = args->positionals[0];
@@ -73,7 +77,8 @@ static int init(const cli_args_t *args) {
   if (created != TACIT_OK) {
     return cli_fail(args, &err);
   }
-  printf("made: %s%s\n", path, terms.unit == NULL ? " (unit and max_rows will be those of the first spend)" : "");
+  printf("made: %s%s\n", path,
+         terms.unit == NULL ? " (unit and max_rows will be those of the first spend)" : "");
   return CLI_OK;
 }
 
@@ -83,7 +88,8 @@ static int migrate(const cli_args_t *args) {
   uint64_t max_rows;
   tacit_error_t err;
   if (cli_value(args, "relation") == NULL || cli_value(args, "unit") == NULL) {
-    cli_error(args, "options --relation and --unit are needed: whom the runs in this ledger protected, as their schemas said");
+    cli_error(args, "options --relation and --unit are needed: whom the runs in this ledger protected, as "
+                    "their schemas said");
     return CLI_USAGE;
   }
   if (!read_relation(args, &relation) || !read_unit(args, &unit, &max_rows)) {
@@ -103,7 +109,8 @@ static int read_ledger(const cli_args_t *args, bool is_thorough, tacit_ledger_st
   tacit_error_t err;
   *state = (tacit_ledger_state_t){0};
   tacit_status_t status = tacit_ledger_open(&ledger, args->positionals[0], &err);
-  TACIT_THEN(status, is_thorough ? tacit_ledger_verify(ledger, state, &err) : tacit_ledger_read(ledger, state, &err));
+  TACIT_THEN(status,
+             is_thorough ? tacit_ledger_verify(ledger, state, &err) : tacit_ledger_read(ledger, state, &err));
   tacit_ledger_close(ledger);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
@@ -128,33 +135,38 @@ static double rho_left(const tacit_budget_t *budget) {
 static void put_unit(tacit_text_t *text, const tacit_ledger_state_t *state) {
   tacit_text_printf(text, "protects  ");
   if (state->unit == NULL) {
-    tacit_text_printf(text, state->version < 3 ? "not said by this old ledger: nothing can be spent before tacit ledger migrate\n"
-                                               : "the unit of the first spend\n");
+    tacit_text_printf(text,
+                      state->version < 3
+                          ? "not said by this old ledger: nothing can be spent before tacit ledger migrate\n"
+                          : "the unit of the first spend\n");
     return;
   }
   tacit_text_printf(text, "unit ");
   tacit_text_plain(text, state->unit);
-  tacit_text_printf(text, ", of at most %llu row%s\n", (unsigned long long)state->max_rows, state->max_rows == 1 ? "" : "s");
+  tacit_text_printf(text, ", of at most %llu row%s\n", (unsigned long long)state->max_rows,
+                    state->max_rows == 1 ? "" : "s");
 }
 
 static void put_totals(tacit_text_t *text, const tacit_ledger_state_t *state) {
   const tacit_budget_t *budget = state->budget;
   tacit_text_printf(text, "data set  ");
   tacit_text_plain(text, state->data_id);
-  tacit_text_printf(text, " (relation %s), ledger made %s\n", tacit_relation_string(tacit_budget_relation(budget)),
-                    state->created);
+  tacit_text_printf(text, " (relation %s), ledger made %s\n",
+                    tacit_relation_string(tacit_budget_relation(budget)), state->created);
   put_unit(text, state);
   tacit_text_printf(text, "promised  epsilon ");
   tacit_text_shortest(text, tacit_budget_epsilon(budget));
   tacit_text_printf(text, " at delta ");
   tacit_text_shortest(text, tacit_budget_delta(budget));
-  tacit_text_printf(text, " for all runs together, those to come included (rho %.6g)\ncharged   epsilon ", tacit_budget_rho(budget));
+  tacit_text_printf(text, " for all runs together, those to come included (rho %.6g)\ncharged   epsilon ",
+                    tacit_budget_rho(budget));
   tacit_text_number_up(text, tacit_budget_spent(budget).epsilon, 6);
   tacit_text_printf(text, " at that delta (rho ");
   tacit_text_number_up(text, tacit_budget_rho_spent(budget), 6);
-  tacit_text_printf(text, "), composed over all events below: no guarantee, as runs\n"
-                          "          may end, or be left out, by what was released\n"
-                          "left      room for one more run with epsilon %.6g (rho %.6g)\n",
+  tacit_text_printf(text,
+                    "), composed over all events below: no guarantee, as runs\n"
+                    "          may end, or be left out, by what was released\n"
+                    "left      room for one more run with epsilon %.6g (rho %.6g)\n",
                     tacit_ledger_epsilon_left(state) * (1 - 5e-6), rho_left(budget) * (1 - 5e-6));
 }
 
@@ -198,8 +210,9 @@ static int show(const cli_args_t *args) {
   int status = read_ledger(args, false, &state);
   if (status == CLI_OK) {
     put_totals(&text, &state);
-    tacit_text_printf(&text, state.n_spends > 0 ? "\n id  time                  status    who  purpose; events; results\n"
-                                                : "\nno spends\n");
+    tacit_text_printf(&text, state.n_spends > 0
+                                 ? "\n id  time                  status    who  purpose; events; results\n"
+                                 : "\nno spends\n");
     for (size_t i = 0; i < state.n_spends; i++) {
       put_spend(&text, &state.spends[i]);
     }
@@ -213,8 +226,8 @@ static int verify(const cli_args_t *args) {
   tacit_ledger_state_t state;
   int status = read_ledger(args, true, &state);
   if (status == CLI_OK) {
-    printf("ok: %zu spend%s in %llu entries, within the budget; head %s\n", state.n_spends, state.n_spends == 1 ? "" : "s",
-           (unsigned long long)state.n_entries, state.head);
+    printf("ok: %zu spend%s in %llu entries, within the budget; head %s\n", state.n_spends,
+           state.n_spends == 1 ? "" : "s", (unsigned long long)state.n_entries, state.head);
   }
   tacit_ledger_state_clear(&state);
   return status;
@@ -274,7 +287,8 @@ static void json_ledger(tacit_text_t *text, const tacit_ledger_state_t *state) {
   } else {
     tacit_text_printf(text, "\"unit\": null, ");
   }
-  tacit_text_printf(text, "\"max_rows\": %llu, \"version\": %d, ", (unsigned long long)state->max_rows, state->version);
+  tacit_text_printf(text, "\"max_rows\": %llu, \"version\": %d, ", (unsigned long long)state->max_rows,
+                    state->version);
   json_text(text, "created", state->created);
   json_number(text, "epsilon", tacit_budget_epsilon(budget));
   json_number(text, "delta", tacit_budget_delta(budget));
@@ -308,44 +322,62 @@ static int export(const cli_args_t *args) {
 
 static const cli_option_t init_options[] = {
     {"data-id", "NAME", NULL, "Public name of the data set whose spends are recorded."},
-    {"query", "SQL", NULL, "Of rows from a database: their query (@FILE: in FILE), whose hash the ledger keeps; it refuses any other."},
+    {"query", "SQL", NULL,
+     "Of rows from a database: their query (@FILE: in FILE), whose hash the ledger keeps; it refuses any "
+     "other."},
     {"epsilon", "E", NULL, "Budget of all runs on these data together, by whomever."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
-    {"relation", "R", "substitute", "Which data sets are neighbours: substitute or add-remove, as in the schema."},
-    {"unit", "UNIT", NULL, "Who is protected, as in the schema: row, or the column of persons. If not said, the first run says it."},
-    {"max-rows", "K", NULL, "The most rows of a person, as in the schema."}, {0}};
+    {"relation", "R", "substitute",
+     "Which data sets are neighbours: substitute or add-remove, as in the schema."},
+    {"unit", "UNIT", NULL,
+     "Who is protected, as in the schema: row, or the column of persons. If not said, the first run says "
+     "it."},
+    {"max-rows", "K", NULL, "The most rows of a person, as in the schema."},
+    {0}};
 
 const cli_command_t cli_ledger_init = {
     .name = "ledger init",
     .positionals = "LEDGER",
     .n_positionals = 1,
     .summary = "make a ledger, which adds up all runs on a data set",
-    .description = "Makes a file that records every privacy spend on a data set and refuses what its budget does not "
-                   "cover. Give it to every run as tacit fit --ledger LEDGER. All its runs protect the same unit under the same "
-                   "relation; others are refused (exit status 4), as their sum would hold for nobody. Keep one ledger for a data "
-                   "set, on a local disk (not a network folder), in a folder that all who spend can write to, and back it up: a "
-                   "lost ledger is a lost record of what was promised. Between spends the file alone is whole; LEDGER-turns beside "
-                   "it only says whose turn it is, and may be removed. The file is made for you alone: chmod it, and give it to a "
-                   "group, where others spend, too.",
+    .description =
+        "Makes a file that records every privacy spend on a data set and refuses what its budget does not "
+        "cover. Give it to every run as tacit fit --ledger LEDGER. All its runs protect the same unit under "
+        "the same "
+        "relation; others are refused (exit status 4), as their sum would hold for nobody. Keep one ledger "
+        "for a data "
+        "set, on a local disk (not a network folder), in a folder that all who spend can write to, and back "
+        "it up: a "
+        "lost ledger is a lost record of what was promised. Between spends the file alone is whole; "
+        "LEDGER-turns beside "
+        "it only says whose turn it is, and may be removed. The file is made for you alone: chmod it, and "
+        "give it to a "
+        "group, where others spend, too.",
     .examples = "  tacit ledger init clinic.ledger --data-id clinic-2026 --epsilon 3 --delta 1e-6\n"
-                "  tacit ledger init ward.ledger --data-id ward-2026 --epsilon 3 --delta 1e-6 --unit patient --max-rows 5\n",
+                "  tacit ledger init ward.ledger --data-id ward-2026 --epsilon 3 --delta 1e-6 --unit patient "
+                "--max-rows 5\n",
     .options = init_options,
     .run = init};
 
 static const cli_option_t migrate_options[] = {
     {"relation", "R", NULL, "Which data sets are neighbours; what the ledger was made with."},
     {"unit", "UNIT", NULL, "Who was protected by the runs in it: row, or the column of persons."},
-    {"max-rows", "K", NULL, "The most rows of a person."}, {0}};
+    {"max-rows", "K", NULL, "The most rows of a person."},
+    {0}};
 
 const cli_command_t cli_ledger_migrate = {
     .name = "ledger migrate",
     .positionals = "LEDGER",
     .n_positionals = 1,
     .summary = "make an old ledger say who is protected",
-    .description = "Ledgers of earlier builds did not say which unit their runs protected, and added up runs that protected different "
-                   "ones. This checks such a ledger, appends whom all its runs protected, and makes it one that keeps no log beside "
-                   "it. Entries and hashes stay as they are, and are still verified. Look at the runs' privacy.json first (unit, "
-                   "max_rows): if they differ, their total holds for nobody, and no answer here is right. Back the file up before, "
+    .description = "Ledgers of earlier builds did not say which unit their runs protected, and added up runs "
+                   "that protected different "
+                   "ones. This checks such a ledger, appends whom all its runs protected, and makes it one "
+                   "that keeps no log beside "
+                   "it. Entries and hashes stay as they are, and are still verified. Look at the runs' "
+                   "privacy.json first (unit, "
+                   "max_rows): if they differ, their total holds for nobody, and no answer here is right. "
+                   "Back the file up before, "
                    "together with LEDGER-wal if there is one.",
     .examples = "  tacit ledger migrate clinic.ledger --relation substitute --unit row\n"
                 "  tacit ledger migrate ward.ledger --relation substitute --unit patient --max-rows 5\n",
@@ -357,15 +389,19 @@ const cli_command_t cli_ledger_show = {
     .positionals = "LEDGER",
     .n_positionals = 1,
     .summary = "show what was spent on a data set, and what is left",
-    .description =
-        "Prints whom it protects, what is promised (the budget: it holds for all runs together, however they are chosen), what all spends so far "
-        "were charged by composition of their events (exact for Gaussian releases; decisions and discrete noise at a price that holds whatever else "
-        "is run; no guarantee by itself, as it can depend on what was released), what is left, and each spend. A spend that is \"reserved\" belongs "
-        "to a run that goes on or that was killed: it counts in full. One that is \"settled\" counts with what the run charged.",
+    .description = "Prints whom it protects, what is promised (the budget: it holds for all runs together, "
+                   "however they are chosen), what all spends so far "
+                   "were charged by composition of their events (exact for Gaussian releases; decisions and "
+                   "discrete noise at a price that holds whatever else "
+                   "is run; no guarantee by itself, as it can depend on what was released), what is left, "
+                   "and each spend. A spend that is \"reserved\" belongs "
+                   "to a run that goes on or that was killed: it counts in full. One that is \"settled\" "
+                   "counts with what the run charged.",
     .examples = "  tacit ledger show clinic.ledger\n",
     .run = show};
 
-static const cli_option_t export_options[] = {{"json", NULL, NULL, "Print JSON, which is the one format there is."}, {0}};
+static const cli_option_t export_options[] = {
+    {"json", NULL, NULL, "Print JSON, which is the one format there is."}, {0}};
 
 const cli_command_t cli_ledger_export = {
     .name = "ledger export",
@@ -382,8 +418,10 @@ const cli_command_t cli_ledger_verify = {
     .positionals = "LEDGER",
     .n_positionals = 1,
     .summary = "check a ledger",
-    .description = "Checks the file, the chain of hashes over its entries and every value, adds the events up anew, and "
-                   "prints the last hash: who keeps that elsewhere will notice a ledger that was rolled back or rewritten, "
-                   "which the file alone cannot show. Exit status 3 if anything is wrong.",
+    .description =
+        "Checks the file, the chain of hashes over its entries and every value, adds the events up anew, and "
+        "prints the last hash: who keeps that elsewhere will notice a ledger that was rolled back or "
+        "rewritten, "
+        "which the file alone cannot show. Exit status 3 if anything is wrong.",
     .examples = "  tacit ledger verify clinic.ledger\n",
     .run = verify};

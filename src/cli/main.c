@@ -9,14 +9,18 @@
 #include "tacit/base.h"
 
 const cli_command_t *const cli_commands[] = {
-    &cli_fit,         &cli_summary,     &cli_schema_check,  &cli_schema_draft,  &cli_import,         &cli_model_check, &cli_model_families,
-    &cli_model_list,  &cli_model_write, &cli_methods,       &cli_plan,          &cli_diagnose,       &cli_refit,       &cli_combine,
-    &cli_check,       &cli_synthesize,  &cli_predict,       &cli_contrast,      &cli_compare,        &cli_statement,   &cli_account,
-    &cli_ledger_init, &cli_ledger_show, &cli_ledger_export, &cli_ledger_verify, &cli_ledger_migrate, &cli_release,     &cli_infer};
+    &cli_fit,           &cli_summary,        &cli_schema_check,   &cli_schema_draft,
+    &cli_import,        &cli_model_check,    &cli_model_families, &cli_model_list,
+    &cli_model_write,   &cli_methods,        &cli_plan,           &cli_diagnose,
+    &cli_refit,         &cli_combine,        &cli_check,          &cli_synthesize,
+    &cli_predict,       &cli_contrast,       &cli_compare,        &cli_statement,
+    &cli_account,       &cli_ledger_init,    &cli_ledger_show,    &cli_ledger_export,
+    &cli_ledger_verify, &cli_ledger_migrate, &cli_release,        &cli_infer};
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
 
 static void general_help(void) {
-  printf("tacit %s - Bayesian inference under differential privacy\n\nUsage: tacit COMMAND [options]\n\nCommands:\n",
+  printf("tacit %s - Bayesian inference under differential privacy\n\nUsage: tacit COMMAND "
+         "[options]\n\nCommands:\n",
          tacit_version());
   for (size_t i = 0; i < cli_n_commands; i++) {
     printf("  %-14s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
@@ -73,7 +77,10 @@ static void ask_for_verb(const char *group) {
   for (size_t i = 0; i < cli_n_commands; i++) {
     if (is_of_group(cli_commands[i], group)) {
       n_said++;
-      fprintf(stderr, "%s%s", cli_commands[i]->name + strlen(group) + 1, n_said + 1 < n ? ", " : n_said < n ? " or " : "");
+      fprintf(stderr, "%s%s", cli_commands[i]->name + strlen(group) + 1,
+              n_said + 1 < n ? ", "
+              : n_said < n   ? " or "
+                             : "");
     }
   }
   fprintf(stderr, "; see tacit %s --help\n", group);
@@ -81,15 +88,16 @@ static void ask_for_verb(const char *group) {
 
 /* What somebody may have meant by a word that is no command; NULL: nobody knows. */
 static const char *instead_of(const char *word) {
-  static const char *const words[][2] = {{"report", "fit writes report.html into its directory; tacit summary and tacit diagnose print it"},
-                                          {"show", "tacit summary prints a fit's table"},
-                                          {"print", "tacit summary prints a fit's table"},
-                                          {"budget", "tacit ledger show FILE says what is left"},
-                                          {"epsilon", "tacit plan --want-width W says which epsilon gives intervals W times as wide"},
-                                          {"sample", "tacit fit draws from a posterior"},
-                                          {"run", "tacit fit draws from a posterior"},
-                                          {"lm", "tacit fit --family gaussian"},
-                                          {"glm", "tacit fit --family NAME"}};
+  static const char *const words[][2] = {
+      {"report", "fit writes report.html into its directory; tacit summary and tacit diagnose print it"},
+      {"show", "tacit summary prints a fit's table"},
+      {"print", "tacit summary prints a fit's table"},
+      {"budget", "tacit ledger show FILE says what is left"},
+      {"epsilon", "tacit plan --want-width W says which epsilon gives intervals W times as wide"},
+      {"sample", "tacit fit draws from a posterior"},
+      {"run", "tacit fit draws from a posterior"},
+      {"lm", "tacit fit --family gaussian"},
+      {"glm", "tacit fit --family NAME"}};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
     if (strcmp(word, words[i][0]) == 0) {
       return words[i][1];
@@ -121,7 +129,8 @@ static int unknown_command(int argc, char **argv) {
   tacit_nearest_offer(&nearest, "ledger");
   tacit_nearest_offer(&nearest, "model");
   char hint[TACIT_HINT_SIZE];
-  fprintf(stderr, "tacit: unknown command '%s'%s; see tacit --help\n", argv[0], tacit_nearest_hint(&nearest, hint));
+  fprintf(stderr, "tacit: unknown command '%s'%s; see tacit --help\n", argv[0],
+          tacit_nearest_hint(&nearest, hint));
   return CLI_USAGE;
 }
 
@@ -167,7 +176,8 @@ static int run(const cli_command_t *command, int argc, char **argv) {
   if (status == CLI_OK) {
     status = cli_parse(&args, command, argc, argv) ? CLI_OK : CLI_USAGE;
     if (status == CLI_OK && cli_ranks() != NULL && command != &cli_fit) {
-      cli_error(&args, "runs as one process: of the commands only tacit fit can share its work among several");
+      cli_error(&args,
+                "runs as one process: of the commands only tacit fit can share its work among several");
       status = CLI_USAGE;
     }
     if (status == CLI_OK) {
@@ -199,12 +209,14 @@ static int start(int argc, char **argv) {
     return help(argc - 2, argv + 2);
   }
   if (strcmp(argv[1], "--version") == 0) {
-    printf("tacit %s\ncommit %s\ninstruction set %s\n%s\n", tacit_version(), tacit_commit(), instruction_set(), CLI_FEATURES);
+    printf("tacit %s\ncommit %s\ninstruction set %s\n%s\n", tacit_version(), tacit_commit(),
+           instruction_set(), CLI_FEATURES);
     return CLI_OK;
   }
   int n_words;
   const cli_command_t *command = find_command(argc - 1, argv + 1, &n_words);
-  return command != NULL ? run(command, argc - 1 - n_words, argv + 1 + n_words) : unknown_command(argc - 1, argv + 1);
+  return command != NULL ? run(command, argc - 1 - n_words, argv + 1 + n_words)
+                         : unknown_command(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv) {

@@ -21,7 +21,8 @@ static int run(const cli_args_t *args) {
              method->is_exact ? "yes" : "no", method->summary);
     }
   }
-  printf(as_json ? "]\n" : "\nexact: the invariant distribution is the posterior as long as nothing is clipped.\n");
+  printf(as_json ? "]\n"
+                 : "\nexact: the invariant distribution is the posterior as long as nothing is clipped.\n");
   return CLI_OK;
 }
 

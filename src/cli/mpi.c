@@ -23,6 +23,4 @@ bool cli_mpi_open(tacit_ranks_t *ranks) {
   return true;
 }
 
-void cli_mpi_close(void) {
-  MPI_Finalize();
-}
+void cli_mpi_close(void) { MPI_Finalize(); }

@@ -5,5 +5,4 @@ bool cli_mpi_open(tacit_ranks_t *ranks) {
   return false;
 }
 
-void cli_mpi_close(void) {
-}
+void cli_mpi_close(void) {}

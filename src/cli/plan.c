@@ -44,8 +44,8 @@ static void print_field(const char *name, double number) {
 static void print_json(const tacit_fit_choice_t *choices) {
   for (size_t i = 0; i < TACIT_FIT_N_CHOICES; i++) {
     const tacit_fit_choice_t *choice = &choices[i];
-    printf("%s{\"method\": \"%s\", \"acceptance\": \"%s\", \"iterations\": %zu", i == 0 ? "[" : ",\n ", choice->method,
-           choice->acceptance, choice->n_iterations);
+    printf("%s{\"method\": \"%s\", \"acceptance\": \"%s\", \"iterations\": %zu", i == 0 ? "[" : ",\n ",
+           choice->method, choice->acceptance, choice->n_iterations);
     if (choice->status == TACIT_OK) {
       print_field("step_size", choice->step_size);
       print_field("ess", choice->ess);
@@ -61,20 +61,25 @@ static void print_json(const tacit_fit_choice_t *choices) {
 }
 
 static void print_table(const tacit_fit_choice_t *choices, const char *n_chains, const char *advice) {
-  printf("%-15s %-12s %10s %8s %8s %8s %8s %8s %9s\n", "method", "acceptance", "iterations", "step", "in ratio", "in grad", "ess",
-         "if wide", "width");
+  printf("%-15s %-12s %10s %8s %8s %8s %8s %8s %9s\n", "method", "acceptance", "iterations", "step",
+         "in ratio", "in grad", "ess", "if wide", "width");
   for (size_t i = 0; i < TACIT_FIT_N_CHOICES; i++) {
     print_choice(&choices[i]);
   }
-  printf(
-      "\niterations: of each of %s chains. step: in posterior standard deviations, were the posterior as wide as the schema "
-      "suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. in grad: of that in a gradient, beside the "
-      "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then; if wide: of a posterior three "
-      "times as wide, where features vary a third as\nmuch as their bounds suggest. width: error of a posterior mean from as many "
-      "draws as ess beside that of the exact one.\nnoise-aware: its releases stand under iterations; draws given them are free. width: "
-      "least posterior sd to be expected, beside the\nnon-private one. Where ess is below 1, and where it says refused, tacit fit starts only with "
-      "--yes.\n\n%s",
-      n_chains, advice);
+  printf("\niterations: of each of %s chains. step: in posterior standard deviations, were the posterior as "
+         "wide as the schema "
+         "suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. in grad: of that "
+         "in a gradient, beside the "
+         "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then; "
+         "if wide: of a posterior three "
+         "times as wide, where features vary a third as\nmuch as their bounds suggest. width: error of a "
+         "posterior mean from as many "
+         "draws as ess beside that of the exact one.\nnoise-aware: its releases stand under iterations; "
+         "draws given them are free. width: "
+         "least posterior sd to be expected, beside the\nnon-private one. Where ess is below 1, and where it "
+         "says refused, tacit fit starts only with "
+         "--yes.\n\n%s",
+         n_chains, advice);
 }
 
 static void print_epsilon(double epsilon) {
@@ -87,10 +92,12 @@ static void print_epsilon(double epsilon) {
   }
 }
 
-static void print_wants(const tacit_fit_want_t wants[2], double width, const char *n, const char *delta, bool is_json) {
+static void print_wants(const tacit_fit_want_t wants[2], double width, const char *n, const char *delta,
+                        bool is_json) {
   if (is_json) {
     for (int i = 0; i < 2; i++) {
-      printf("%s{\"relation\": \"%s\", \"want_width\": %.6g", i == 0 ? "[" : ",\n ", tacit_relation_string(wants[i].relation), width);
+      printf("%s{\"relation\": \"%s\", \"want_width\": %.6g", i == 0 ? "[" : ",\n ",
+             tacit_relation_string(wants[i].relation), width);
       print_field("epsilon", isinf(wants[i].epsilon) ? NAN : wants[i].epsilon);
       print_field("epsilon_unkind", isinf(wants[i].epsilon_poor) ? NAN : wants[i].epsilon_poor);
       printf("}");
@@ -98,19 +105,22 @@ static void print_wants(const tacit_fit_want_t wants[2], double width, const cha
     printf("]\n");
     return;
   }
-  printf("Intervals %.4g times as wide as without privacy, by noise-aware, n %s, delta %s, need epsilon\n\n%-12s %14s %14s\n", width, n, delta,
-         "relation", "at least", "unkind columns");
+  printf("Intervals %.4g times as wide as without privacy, by noise-aware, n %s, delta %s, need "
+         "epsilon\n\n%-12s %14s %14s\n",
+         width, n, delta, "relation", "at least", "unkind columns");
   for (int i = 0; i < 2; i++) {
     printf("%-12s", tacit_relation_string(wants[i].relation));
     print_epsilon(wants[i].epsilon);
     print_epsilon(wants[i].epsilon_poor);
     putchar('\n');
   }
-  printf(
-      "\nat least: where columns fill their bounds. unkind columns: a two-valued feature with 2 %% in its rarer level, a feature that fills a tenth "
-      "of its bounds;\ngaussian: also residuals that fill a tenth of the response's. Forecasts from n and the schema alone, no promise. A record "
-      "replaced counts as\n"
-      "one added and one removed: epsilon under add-remove protects against a replacement with twice that.\n");
+  printf("\nat least: where columns fill their bounds. unkind columns: a two-valued feature with 2 %% in its "
+         "rarer level, a feature that fills a tenth "
+         "of its bounds;\ngaussian: also residuals that fill a tenth of the response's. Forecasts from n and "
+         "the schema alone, no promise. A record "
+         "replaced counts as\n"
+         "one added and one removed: epsilon under add-remove protects against a replacement with twice "
+         "that.\n");
 }
 
 static bool is_own(const char *name) {
@@ -122,7 +132,8 @@ static bool is_own(const char *name) {
   return found;
 }
 
-static tacit_status_t want(const cli_args_t *args, tacit_fit_t *fit, double n_units, double width, tacit_error_t *err) {
+static tacit_status_t want(const cli_args_t *args, tacit_fit_t *fit, double n_units, double width,
+                           tacit_error_t *err) {
   tacit_fit_want_t wants[2];
   tacit_status_t status = tacit_fit_want_width(fit, n_units, width, wants, err);
   if (status == TACIT_OK) {
@@ -131,7 +142,8 @@ static tacit_status_t want(const cli_args_t *args, tacit_fit_t *fit, double n_un
   return status;
 }
 
-static tacit_status_t write_page(const cli_args_t *args, tacit_fit_t *fit, double n_units, tacit_error_t *err) {
+static tacit_status_t write_page(const cli_args_t *args, tacit_fit_t *fit, double n_units,
+                                 tacit_error_t *err) {
   const char *path = cli_value(args, "html");
   char *html;
   tacit_status_t status = tacit_fit_plan_page(fit, n_units, &html, err);
@@ -143,7 +155,8 @@ static tacit_status_t write_page(const cli_args_t *args, tacit_fit_t *fit, doubl
 }
 
 /* What is asked for besides the page, if anything. */
-static tacit_status_t answer(const cli_args_t *args, tacit_fit_t *fit, double n_units, double width, tacit_error_t *err) {
+static tacit_status_t answer(const cli_args_t *args, tacit_fit_t *fit, double n_units, double width,
+                             tacit_error_t *err) {
   tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
   if (cli_is_given(args, "want-width")) {
     return want(args, fit, n_units, width, err);
@@ -171,7 +184,9 @@ static int run(const cli_args_t *args) {
   }
   tacit_status_t status = tacit_fit_new(&fit, args->positionals[0], &err);
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = is_own(args->given[i].name) ? TACIT_OK : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
+    status = is_own(args->given[i].name)
+                 ? TACIT_OK
+                 : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
   }
   bool has_page = cli_is_given(args, "html");
   if (status == TACIT_OK && has_page) {
@@ -186,26 +201,34 @@ static int run(const cli_args_t *args) {
 }
 
 static const cli_option_t options[] = {
-    {"family", "NAME", NULL, "bernoulli (logit), gaussian, poisson (log) or categorical (softmax); of a formula."},
+    {"family", "NAME", NULL,
+     "bernoulli (logit), gaussian, poisson (log) or categorical (softmax); of a formula."},
     {"records", "NAME", NULL, "Of a program: the int datum that counts records, or none; as in tacit fit."},
     {"set", "NAME=VALUE", NULL, "Of a program: a public number. May be repeated."},
     {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated."},
-    {"public", "NAME", NULL, "Of a program: the numbers given as NAME are public, as in tacit fit. May be repeated."},
+    {"public", "NAME", NULL,
+     "Of a program: the numbers given as NAME are public, as in tacit fit. May be repeated."},
     {"followed-to-bound", NULL, NULL, "As in tacit fit."},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column."},
     {"n", "N", NULL, "Number of records, public or nominal."},
     {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
-    {"want-width", "W", NULL, "In place of --epsilon: which epsilon gives intervals W times as wide as without privacy, under both relations?"},
+    {"want-width", "W", NULL,
+     "In place of --epsilon: which epsilon gives intervals W times as wide as without privacy, under both "
+     "relations?"},
     {"chains", "N", "4", "Chains; they share the budget."},
     {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said."},
-    {"clip-grad", "B", NULL, "Bound on a unit's gradient (L2). Needed where the family has none of its own; or private, as in tacit fit."},
-    {"clip-ratio", "B", NULL, "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
+    {"clip-grad", "B", NULL,
+     "Bound on a unit's gradient (L2). Needed where the family has none of its own; or private, as in tacit "
+     "fit."},
+    {"clip-ratio", "B", NULL,
+     "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
     {"clip-share", "S", "0.01", "As in tacit fit."},
     {"metric", "KIND", "schema", "As in tacit fit: schema or private."},
     {"prior-scale", "SCALE", "original", "As in tacit fit."},
     {"html", "FILE", NULL,
-     "Write a page that draws the width of every coefficient against epsilon, under both relations; must not exist. --epsilon, if given, is marked."},
+     "Write a page that draws the width of every coefficient against epsilon, under both relations; must not "
+     "exist. --epsilon, if given, is marked."},
     {"json", NULL, NULL, "Print JSON."},
     {0}};
 
@@ -214,17 +237,27 @@ const cli_command_t cli_plan = {
     .positionals = "FORMULA|PROGRAM",
     .n_positionals = 1,
     .summary = "say what a budget would buy, by every method, before a record is read",
-    .description = "Lists for each method how many iterations the budget pays for and what they can be expected to be worth, from the "
-                   "number of records and the public bounds alone: nothing is read, charged or released. One forecast (ess) is of a "
-                   "posterior as wide as the schema's bounds suggest, one (if wide) of a posterior three times as wide, which "
-                   "features that vary less than their bounds allow make it; they compare methods, and promise nothing. Bits are "
-                   "counted by Renyi accounting here; tacit fit accounts more tightly and finds about a tenth more iterations. "
-                   "noise-aware releases a few sums once, where family, schema and formula allow it: what stands for its "
-                   "iterations is their number. It is recommended unless a chain worth 20 draws or more is narrower by a tenth. With --want-width "
-                   "and without --epsilon it answers the other way round, from noise-aware's forecast; --html draws that forecast.",
+    .description = "Lists for each method how many iterations the budget pays for and what they can be "
+                   "expected to be worth, from the "
+                   "number of records and the public bounds alone: nothing is read, charged or released. One "
+                   "forecast (ess) is of a "
+                   "posterior as wide as the schema's bounds suggest, one (if wide) of a posterior three "
+                   "times as wide, which "
+                   "features that vary less than their bounds allow make it; they compare methods, and "
+                   "promise nothing. Bits are "
+                   "counted by Renyi accounting here; tacit fit accounts more tightly and finds about a "
+                   "tenth more iterations. "
+                   "noise-aware releases a few sums once, where family, schema and formula allow it: what "
+                   "stands for its "
+                   "iterations is their number. It is recommended unless a chain worth 20 draws or more is "
+                   "narrower by a tenth. With --want-width "
+                   "and without --epsilon it answers the other way round, from noise-aware's forecast; "
+                   "--html draws that forecast.",
     .examples = "  tacit plan 'death ~ age + sex + log(flc)' --family bernoulli --schema flchain.yaml \\\n"
                 "        --n 7874 --epsilon 3 --delta 1e-6\n"
-                "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta 1e-6 --want-width 1.3\n"
-                "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta 1e-6 --html plan.html\n",
+                "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta "
+                "1e-6 --want-width 1.3\n"
+                "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta "
+                "1e-6 --html plan.html\n",
     .options = options,
     .run = run};

@@ -21,7 +21,8 @@ typedef struct prediction {
 static void csv_value(prediction_t *p, size_t column, size_t row) {
   size_t n;
   const char *const *names = tacit_predictor_columns(p->predictor, &n);
-  const tacit_column_schema_t *schema = tacit_schema_find(tacit_predictor_schema(p->predictor), names[column]);
+  const tacit_column_schema_t *schema =
+      tacit_schema_find(tacit_predictor_schema(p->predictor), names[column]);
   double x = p->rows->columns[column][row];
   if (schema->type == TACIT_COLUMN_CATEGORICAL) {
     tacit_text_csv(&p->text, schema->levels[(size_t)x]);
@@ -76,7 +77,8 @@ static tacit_status_t take_row(void *user, size_t row, double *draws, tacit_erro
   return p->text.failed ? tacit_error_memory(err) : TACIT_OK;
 }
 
-static tacit_status_t write_predictions(prediction_t *p, const cli_args_t *args, uint64_t seed, tacit_error_t *err) {
+static tacit_status_t write_predictions(prediction_t *p, const cli_args_t *args, uint64_t seed,
+                                        tacit_error_t *err) {
   p->n_outcomes = tacit_predictor_n_outcomes(p->predictor, p->kind);
   header(p);
   tacit_status_t status = tacit_predict(p->predictor, p->rows, p->kind, seed, take_row, p, err);
@@ -101,7 +103,9 @@ static void say_held(prediction_t *p, size_t n_columns) {
     csv_value(p, j, row);
   }
   if (n_columns > 1 && p->text.data != NULL) {
-    fprintf(stderr, "note: each column varies in turn, the others held at the middle of their public bounds or their first level: %s\n",
+    fprintf(stderr,
+            "note: each column varies in turn, the others held at the middle of their public bounds or their "
+            "first level: %s\n",
             p->text.data);
   }
   tacit_text_clear(&p->text);
@@ -124,7 +128,8 @@ static tacit_status_t from_grid(prediction_t *p, const cli_args_t *args, uint64_
   return status;
 }
 
-static tacit_status_t from_file(prediction_t *p, const cli_args_t *args, const char *path, uint64_t seed, tacit_error_t *err) {
+static tacit_status_t from_file(prediction_t *p, const cli_args_t *args, const char *path, uint64_t seed,
+                                tacit_error_t *err) {
   cli_new_rows_t rows;
   tacit_status_t status = cli_new_rows_read(&rows, p->predictor, path, err);
   if (status == TACIT_OK) {
@@ -136,7 +141,8 @@ static tacit_status_t from_file(prediction_t *p, const cli_args_t *args, const c
   return status;
 }
 
-tacit_status_t cli_new_rows_read(cli_new_rows_t *rows, const tacit_predictor_t *predictor, const char *path, tacit_error_t *err) {
+tacit_status_t cli_new_rows_read(cli_new_rows_t *rows, const tacit_predictor_t *predictor, const char *path,
+                                 tacit_error_t *err) {
   size_t n;
   const char *const *names = tacit_predictor_columns(predictor, &n);
   *rows = (cli_new_rows_t){0};
@@ -145,9 +151,11 @@ tacit_status_t cli_new_rows_read(cli_new_rows_t *rows, const tacit_predictor_t *
     return tacit_error_memory(err);
   }
   if (n == 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "newdata", "the formula has no columns: there is nothing that rows could tell");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "newdata",
+                           "the formula has no columns: there is nothing that rows could tell");
   }
-  tacit_status_t status = tacit_table_read(&rows->table, path, tacit_predictor_schema(predictor), names, n, NULL, err);
+  tacit_status_t status =
+      tacit_table_read(&rows->table, path, tacit_predictor_schema(predictor), names, n, NULL, err);
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
     rows->columns[j] = tacit_table_column(rows->table, names[j]);
   }
@@ -177,9 +185,12 @@ static int run(const cli_args_t *args) {
   tacit_status_t status = tacit_predictor_new(&predictor, args->positionals[0], &err);
   if (status == TACIT_OK) {
     prediction_t prediction = {.predictor = predictor,
-                               .kind = is_response ? TACIT_PREDICT_RESPONSE : is_linear ? TACIT_PREDICT_LINEAR : TACIT_PREDICT_MEAN};
+                               .kind = is_response ? TACIT_PREDICT_RESPONSE
+                                       : is_linear ? TACIT_PREDICT_LINEAR
+                                                   : TACIT_PREDICT_MEAN};
     const char *rows = cli_value(args, "newdata");
-    status = strcmp(rows, "grid") == 0 ? from_grid(&prediction, args, seed, &err) : from_file(&prediction, args, rows, seed, &err);
+    status = strcmp(rows, "grid") == 0 ? from_grid(&prediction, args, seed, &err)
+                                       : from_file(&prediction, args, rows, seed, &err);
   }
   tacit_predictor_free(predictor);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
@@ -187,8 +198,11 @@ static int run(const cli_args_t *args) {
 
 static const cli_option_t options[] = {
     {"newdata", "FILE", NULL,
-     "CSV with the columns of the formula or the program (the response is not needed), checked against the fit's schema: a value "
-     "out of its bounds or no level is refused, and one that is missing, unless the schema has a public value for it. 'grid' makes rows over the public ranges: each column varies in turn while the others stay at the "
+     "CSV with the columns of the formula or the program (the response is not needed), checked against the "
+     "fit's schema: a value "
+     "out of its bounds or no level is refused, and one that is missing, unless the schema has a public "
+     "value for it. 'grid' makes rows over the public ranges: each column varies in turn while the others "
+     "stay at the "
      "middle of their bounds, or at their first level."},
     {"out", "FILE", NULL, "Write there instead of to standard output; must not exist."},
     {"response", NULL, NULL, "Predictive draws of the response itself, instead of its expectation."},
@@ -202,10 +216,14 @@ const cli_command_t cli_predict = {
     .n_positionals = 1,
     .summary = "predict for rows that you bring",
     .description =
-        "Reads the draws in DIR, which tacit fit wrote, and writes one row for each of yours: mean, sd and quantiles of the "
-        "expected response over the draws (of classes, and of several outcomes, a row for each). Of a program, responses are what its statements "
-        "`outcome ~ distribution(...)` say; of a censored time they are uncensored. Nothing here has access to a record: predictions are "
+        "Reads the draws in DIR, which tacit fit wrote, and writes one row for each of yours: mean, sd and "
+        "quantiles of the "
+        "expected response over the draws (of classes, and of several outcomes, a row for each). Of a "
+        "program, responses are what its statements "
+        "`outcome ~ distribution(...)` say; of a censored time they are uncensored. Nothing here has access "
+        "to a record: predictions are "
         "computed from released draws and cost no privacy. Responses are not clamped to the schema's bounds.",
-    .examples = "  tacit predict fit/ --newdata new.csv --out predictions.csv\n  tacit predict fit/ --newdata grid\n",
+    .examples =
+        "  tacit predict fit/ --newdata new.csv --out predictions.csv\n  tacit predict fit/ --newdata grid\n",
     .options = options,
     .run = run};

@@ -11,8 +11,8 @@ typedef struct cli_new_rows {
 } cli_new_rows_t;
 
 /* Read a CSV by the fit's schema; clear in either case. */
-TACIT_MUST_USE tacit_status_t cli_new_rows_read(cli_new_rows_t *rows, const tacit_predictor_t *predictor, const char *path,
-                                                tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t cli_new_rows_read(cli_new_rows_t *rows, const tacit_predictor_t *predictor,
+                                                const char *path, tacit_error_t *err);
 void cli_new_rows_clear(cli_new_rows_t *rows);
 
 #endif

@@ -7,24 +7,29 @@
 
 #include "tacit/data.h"
 
-tacit_status_t cli_program_read(tacit_program_t **program, const cli_args_t *args, const char *path, const struct tacit_schema *schema,
-                                tacit_error_t *err) {
+tacit_status_t cli_program_read(tacit_program_t **program, const cli_args_t *args, const char *path,
+                                const struct tacit_schema *schema, tacit_error_t *err) {
   tacit_program_constants_t constants = {0};
   const char *records = cli_value(args, "records");
   tacit_status_t status = TACIT_OK;
   *program = NULL;
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = strcmp(args->given[i].name, "set") == 0         ? tacit_program_constants_set(&constants, args->given[i].value, err)
-             : strcmp(args->given[i].name, "constants") == 0 ? tacit_program_constants_read(&constants, args->given[i].value, err)
-                                                             : TACIT_OK;
+    status = strcmp(args->given[i].name, "set") == 0
+                 ? tacit_program_constants_set(&constants, args->given[i].value, err)
+             : strcmp(args->given[i].name, "constants") == 0
+                 ? tacit_program_constants_read(&constants, args->given[i].value, err)
+                 : TACIT_OK;
   }
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = strcmp(args->given[i].name, "public") == 0 ? tacit_program_constants_public(&constants, args->given[i].value, err) : TACIT_OK;
+    status = strcmp(args->given[i].name, "public") == 0
+                 ? tacit_program_constants_public(&constants, args->given[i].value, err)
+                 : TACIT_OK;
   }
   TACIT_THEN(status, tacit_program_constants_check(&constants, err));
   if (status == TACIT_OK) {
     tacit_program_settings_t settings = {.schema = schema,
-                                         .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,
+                                         .records =
+                                             records != NULL && strcmp(records, "none") == 0 ? "" : records,
                                          .constants = constants.items,
                                          .n_constants = constants.n};
     status = tacit_program_read(program, path, &settings, err);
@@ -44,7 +49,8 @@ int cli_formula_write(const cli_args_t *args, const char *out) {
   if (tacit_schema_read(&schema, cli_value(args, "schema"), &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
-  tacit_status_t status = tacit_program_of_formula(&text, args->positionals[0], cli_value(args, "family"), schema, &err);
+  tacit_status_t status =
+      tacit_program_of_formula(&text, args->positionals[0], cli_value(args, "family"), schema, &err);
   if (status == TACIT_OK && out != NULL) {
     status = tacit_file_write(out, text, strlen(text), &err);
   } else if (status == TACIT_OK) {

@@ -7,13 +7,15 @@
 #include "cli/launcher.h"
 
 static tacit_ranks_t ranks = {.n_ranks = 1};
-static int agreed;            /* exit status; CLI_OK until one rank fails */
-static FILE *unsaid;          /* what ranks but the first print to standard error */
-static int terminal = -1;     /* where that would have gone */
+static int agreed;        /* exit status; CLI_OK until one rank fails */
+static FILE *unsaid;      /* what ranks but the first print to standard error */
+static int terminal = -1; /* where that would have gone */
 
-/* Those who start several processes say how many in the environment; joining them takes time that one alone should not spend. */
+/* Those who start several processes say how many in the environment; joining them takes time that one alone
+ * should not spend. */
 static bool is_launched(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS"};
+  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
+                                      "SLURM_STEP_NUM_TASKS"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     const char *size = getenv(names[i]);
     if (size != NULL && strtol(size, NULL, 10) > 1) {
@@ -36,7 +38,8 @@ int cli_ranks_open(void) {
     return CLI_OK;
   }
   if (!cli_mpi_open(&ranks)) {
-    fprintf(stderr, "tacit: started as one of several processes, but built without MPI: build with meson's -Dmpi=enabled\n");
+    fprintf(stderr, "tacit: started as one of several processes, but built without MPI: build with meson's "
+                    "-Dmpi=enabled\n");
     return CLI_USAGE;
   }
   if (!cli_is_first_rank() && !fall_silent()) {
@@ -52,13 +55,9 @@ void cli_ranks_close(void) {
   }
 }
 
-const tacit_ranks_t *cli_ranks(void) {
-  return ranks.n_ranks > 1 ? &ranks : NULL;
-}
+const tacit_ranks_t *cli_ranks(void) { return ranks.n_ranks > 1 ? &ranks : NULL; }
 
-bool cli_is_first_rank(void) {
-  return ranks.rank == 0;
-}
+bool cli_is_first_rank(void) { return ranks.rank == 0; }
 
 static void say_unsaid(void) {
   char buffer[4096];
@@ -94,9 +93,7 @@ bool cli_ranks_are_well(void *unused) {
   return cli_ranks_agree(CLI_OK) == CLI_OK;
 }
 
-bool cli_ranks_have_failed(void) {
-  return agreed != CLI_OK;
-}
+bool cli_ranks_have_failed(void) { return agreed != CLI_OK; }
 
 bool cli_ranks_any(bool flag) {
   int64_t n = flag;

@@ -20,7 +20,8 @@ static bool go_on(void *user) {
 
 void cli_reading_begin(cli_reading_t *reading, const cli_args_t *args) {
   bool is_quiet = cli_is_given(args, "quiet");
-  *reading = (cli_reading_t){.watch = {.go_on = go_on, .user = reading}, .is_shown = !is_quiet && isatty(STDERR_FILENO)};
+  *reading = (cli_reading_t){.watch = {.go_on = go_on, .user = reading},
+                             .is_shown = !is_quiet && isatty(STDERR_FILENO)};
   reading->start = tacit_clock();
   reading->last = reading->start + 0.5;
 }

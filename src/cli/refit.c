@@ -33,8 +33,10 @@ static int draw(const cli_args_t *args, tacit_fit_t *fit) {
   TACIT_THEN(status, tacit_fit_write(fit, NULL, &err));
   int result = CLI_OK;
   if (status == TACIT_OK) {
-    result = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit), tacit_fit_evidence(fit), false);
-    printf("\n%swritten: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n", tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT),
+    result = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit),
+                               tacit_fit_evidence(fit), false);
+    printf("\n%swritten: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n",
+           tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT),
            cli_value(args, "out") != NULL ? cli_value(args, "out") : args->positionals[0]);
   }
   return status == TACIT_OK ? result : cli_fail(args, &err);
@@ -45,8 +47,10 @@ static int run(const cli_args_t *args, bool is_of_sites) {
   tacit_fit_t *fit = NULL;
   tacit_error_t err;
   double between = 0.5;
-  bool has_own_folder = !is_of_sites && tacit_directory_is_unfinished(args->positionals[0]); /* of a fit that did not end */
-  if (!cli_require(args, required, has_own_folder ? 0 : 1) || (is_of_sites && !cli_number(args, "between-sd", 0.01, 100, &between))) {
+  bool has_own_folder =
+      !is_of_sites && tacit_directory_is_unfinished(args->positionals[0]); /* of a fit that did not end */
+  if (!cli_require(args, required, has_own_folder ? 0 : 1) ||
+      (is_of_sites && !cli_number(args, "between-sd", 0.01, 100, &between))) {
     return CLI_USAGE;
   }
   bool is_exchangeable = is_of_sites && cli_is_given(args, "exchangeable");
@@ -54,7 +58,8 @@ static int run(const cli_args_t *args, bool is_of_sites) {
     cli_error(args, "--between-sd goes with --exchangeable");
     return CLI_USAGE;
   }
-  tacit_status_t status = is_of_sites ? tacit_fit_combine(&fit, args->positionals, args->n_positionals, cli_is_given(args, "disjoint"), &err)
+  tacit_status_t status = is_of_sites ? tacit_fit_combine(&fit, args->positionals, args->n_positionals,
+                                                          cli_is_given(args, "disjoint"), &err)
                                       : tacit_fit_reopen(&fit, args->positionals[0], &err);
   if (status == TACIT_OK && !is_of_sites && cli_is_given(args, "check")) {
     status = tacit_fit_show_check(fit, cli_value(args, "check"), &err);
@@ -67,29 +72,33 @@ static int run(const cli_args_t *args, bool is_of_sites) {
   return result;
 }
 
-static int run_refit(const cli_args_t *args) {
-  return run(args, false);
-}
+static int run_refit(const cli_args_t *args) { return run(args, false); }
 
-static int run_combine(const cli_args_t *args) {
-  return run(args, true);
-}
+static int run_combine(const cli_args_t *args) { return run(args, true); }
 
-#define CHAIN_OPTIONS(whose)                                                                                       \
-  {"chains", "N", NULL, "As in tacit fit; " whose " if not said. So of the next three."},                          \
-      {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},                            \
-      {"draws", "N", NULL, "Draws to keep of each chain."}, {"thin", "N", NULL, "Keep every N-th iteration."}
+#define CHAIN_OPTIONS(whose)                                                                                 \
+  {"chains", "N", NULL, "As in tacit fit; " whose " if not said. So of the next three."},                    \
+      {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},                      \
+      {"draws", "N", NULL, "Draws to keep of each chain."}, {                                                \
+    "thin", "N", NULL, "Keep every N-th iteration."                                                          \
+  }
 
 static const cli_option_t options[] = {
     {"program", "FILE", NULL,
-     "Of a fit of a program, or of a family that is one: the same program with another prior. Anything else in it that differs is refused."},
-    {"prior", "SPEC", NULL, "As in tacit fit. May be repeated; the first replaces all of the fit's. If not said: the fit's own."},
+     "Of a fit of a program, or of a family that is one: the same program with another prior. Anything else "
+     "in it that differs is refused."},
+    {"prior", "SPEC", NULL,
+     "As in tacit fit. May be repeated; the first replaces all of the fit's. If not said: the fit's own."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the fit's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; the fit's if not said."},
     CHAIN_OPTIONS("the fit's"),
-    {"check", "FILE", NULL, "What tacit check --out wrote of this fit: its calibration goes into the report."},
-    {"seed", "N", NULL, "Of the draws; the fit's own key if not said. There is no noise here that it could give away."},
-    {"out", "DIR", NULL, "New directory, as of tacit fit. Of a fit that did not end, after kill -9 say: its own directory if not said, which is ended."},
+    {"check", "FILE", NULL,
+     "What tacit check --out wrote of this fit: its calibration goes into the report."},
+    {"seed", "N", NULL,
+     "Of the draws; the fit's own key if not said. There is no noise here that it could give away."},
+    {"out", "DIR", NULL,
+     "New directory, as of tacit fit. Of a fit that did not end, after kill -9 say: its own directory if not "
+     "said, which is ended."},
     {0}};
 
 const cli_command_t cli_refit = {
@@ -97,31 +106,44 @@ const cli_command_t cli_refit = {
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "draw again from what a fit released: another prior, nothing spent",
-    .description = "Reads releases.json in DIR, which tacit fit wrote by method noise-aware, and draws from the posterior given those releases. No "
-                   "record is read and nothing is charged: privacy.json and privacy.txt of the new directory are the fit's. Without "
-                   "--prior and --seed the draws are the fit's own, bit for bit. Trying several priors and reporting the one that "
-                   "pleases costs no privacy, but honesty. A fit that was stopped after its releases, or that met a full disk, left them in DIR: "
+    .description = "Reads releases.json in DIR, which tacit fit wrote by method noise-aware, and draws from "
+                   "the posterior given those releases. No "
+                   "record is read and nothing is charged: privacy.json and privacy.txt of the new directory "
+                   "are the fit's. Without "
+                   "--prior and --seed the draws are the fit's own, bit for bit. Trying several priors and "
+                   "reporting the one that "
+                   "pleases costs no privacy, but honesty. A fit that was stopped after its releases, or "
+                   "that met a full disk, left them in DIR: "
                    "tacit refit DIR ends it.",
-    .examples = "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n"
-                "  tacit refit fit/ --program edited.stan --out other-prior/\n  tacit refit fit/ --check check.json --out checked/\n",
+    .examples =
+        "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n"
+        "  tacit refit fit/ --program edited.stan --out other-prior/\n  tacit refit fit/ --check check.json "
+        "--out checked/\n",
     .options = options,
     .run = run_refit};
 
 static const cli_option_t options_of_sites[] = {
-    {"disjoint", NULL, NULL, "Nobody's records are at two sites: the cost is then the dearest site's, instead of the sum of all. You answer for it."},
+    {"disjoint", NULL, NULL,
+     "Nobody's records are at two sites: the cost is then the dearest site's, instead of the sum of all. You "
+     "answer for it."},
     {"exchangeable", NULL, NULL,
-     "Effects differ between sites: each site's are normal around the mean effects. Reported are these, their sds between sites, and each site's "
+     "Effects differ between sites: each site's are normal around the mean effects. Reported are these, "
+     "their sds between sites, and each site's "
      "own."},
     {"between-sd", "SCALE", "0.5",
-     "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two levels, in log odds, log rates or sds "
+     "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two "
+     "levels, in log odds, log rates or sds "
      "of the response; of a program in what one record tells of a parameter."},
     {"program", "FILE", NULL,
-     "Of fits of a program: the same with another prior, applied once. If not said: the sites', whose texts must be the same."},
-    {"prior", "SPEC", NULL, "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
+     "Of fits of a program: the same with another prior, applied once. If not said: the sites', whose texts "
+     "must be the same."},
+    {"prior", "SPEC", NULL,
+     "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
     {"prior-scale", "SCALE", NULL, "As in tacit fit; the first site's if not said."},
     {"prior-basis", "BASIS", NULL, "As in tacit fit; released moments are those of all sites together."},
     CHAIN_OPTIONS("the first site's"),
-    {"seed", "N", NULL, "Of the draws; the first site's key if not said. There is no noise here that it could give away."},
+    {"seed", "N", NULL,
+     "Of the draws; the first site's key if not said. There is no noise here that it could give away."},
     {"out", "DIR", NULL, "New directory, as of tacit fit."},
     {0}};
 
@@ -131,16 +153,20 @@ const cli_command_t cli_combine = {
     .n_positionals = 2,
     .n_optional = MAX_SITES - 2,
     .summary = "one posterior from the releases of several sites",
-    .description =
-        "Each site fits the same model to its own records, under its own ledger, and hands over its directory or its releases.json: no record and "
-        "no secret is shared. The posterior is one prior times the likelihoods of all sites' releases, with coefficients that are the same at every "
-        "site or, with --exchangeable, differ from site to site; posteriors are never multiplied, which would count the prior once a site. Sites "
-        "with another formula, family, schema or relation are refused, and so are fits by chains, which keep no releases. Where effects differ "
-        "between sites, intervals of common ones are too narrow: put the sites' own fits side by side (tacit compare), or take --exchangeable. Of "
-        "linear regressions each site has a sigma of its own. Nothing is spent: what the sites promised, they promised together (epsilons add up; "
-        "--disjoint: the largest).",
-    .examples =
-        "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
-        "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
+    .description = "Each site fits the same model to its own records, under its own ledger, and hands over "
+                   "its directory or its releases.json: no record and "
+                   "no secret is shared. The posterior is one prior times the likelihoods of all sites' "
+                   "releases, with coefficients that are the same at every "
+                   "site or, with --exchangeable, differ from site to site; posteriors are never multiplied, "
+                   "which would count the prior once a site. Sites "
+                   "with another formula, family, schema or relation are refused, and so are fits by chains, "
+                   "which keep no releases. Where effects differ "
+                   "between sites, intervals of common ones are too narrow: put the sites' own fits side by "
+                   "side (tacit compare), or take --exchangeable. Of "
+                   "linear regressions each site has a sigma of its own. Nothing is spent: what the sites "
+                   "promised, they promised together (epsilons add up; "
+                   "--disjoint: the largest).",
+    .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
+                "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
     .options = options_of_sites,
     .run = run_combine};

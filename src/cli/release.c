@@ -16,13 +16,15 @@ static int run(const cli_args_t *args) {
   if (!cli_require(args, required, 4)) {
     return CLI_USAGE;
   }
-  tacit_status_t status = tacit_publish_new(&publish, args->n_positionals > 0 ? args->positionals[0] : NULL, &err);
+  tacit_status_t status =
+      tacit_publish_new(&publish, args->n_positionals > 0 ? args->positionals[0] : NULL, &err);
   for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
     status = tacit_publish_set(publish, args->given[i].name, args->given[i].value, &err);
   }
   cli_reading_t reading;
   cli_reading_begin(&reading, args);
-  TACIT_THEN(status, tacit_publish_read_source(publish, &(tacit_data_source_t){.watch = &reading.watch}, &err));
+  TACIT_THEN(status,
+             tacit_publish_read_source(publish, &(tacit_data_source_t){.watch = &reading.watch}, &err));
   cli_reading_end(&reading);
   if (status == TACIT_OK) {
     fputs(tacit_publish_warnings(publish), stderr);
@@ -41,8 +43,8 @@ static int run(const cli_args_t *args) {
   if (status == TACIT_OK) {
     const char *statistic = cli_value(args, "statistic");
     bool is_margins = statistic != NULL && strcmp(statistic, "margins") == 0;
-    printf("%swritten: %s; tacit infer %s--statistic %s --out DIR infers from it at no further cost\n", tacit_publish_spent(publish), out,
-           is_margins ? "" : "MODEL ", out);
+    printf("%swritten: %s; tacit infer %s--statistic %s --out DIR infers from it at no further cost\n",
+           tacit_publish_spent(publish), out, is_margins ? "" : "MODEL ", out);
   }
   tacit_publish_free(publish);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
@@ -53,26 +55,33 @@ const cli_command_t cli_release = {
     .positionals = "[FORMULA|PROGRAM]",
     .n_optional = 1,
     .summary = "release a statistic with noise, for tacit infer",
-    .description =
-        "Computes a statistic of records behind the curator, adds exact noise that makes it (epsilon, delta)-differentially private under replacing "
-        "one row, and writes it as the YAML file that tacit infer reads: release and infer together are a complete private analysis, and whoever has "
-        "the file can infer from it at no further cost.\n"
-        "A program of one record, FILE.stan, with a block statistic { table = count(band, sex); total = sum(fmin(x, 10)); } (docs/language.md) is "
-        "released line by line: its data are columns of the schema by name, what a record adds is bounded by interval arithmetic over the schema's "
-        "bounds, and the file is for tacit infer FILE.stan.\n"
-        "The number of records is public (relation substitute; margins also add-remove, where it is private) and a row is the unit of privacy.",
+    .description = "Computes a statistic of records behind the curator, adds exact noise that makes it "
+                   "(epsilon, delta)-differentially private under replacing "
+                   "one row, and writes it as the YAML file that tacit infer reads: release and infer "
+                   "together are a complete private analysis, and whoever has "
+                   "the file can infer from it at no further cost.\n"
+                   "A program of one record, FILE.stan, with a block statistic { table = count(band, sex); "
+                   "total = sum(fmin(x, 10)); } (docs/language.md) is "
+                   "released line by line: its data are columns of the schema by name, what a record adds is "
+                   "bounded by interval arithmetic over the schema's "
+                   "bounds, and the file is for tacit infer FILE.stan.\n"
+                   "The number of records is public (relation substitute; margins also add-remove, where it "
+                   "is private) and a row is the unit of privacy.",
     .examples =
-        "  tacit release --statistic clamped-mean --column hours --data d.csv --schema d.yaml --mechanism laplace \\\n"
+        "  tacit release --statistic clamped-mean --column hours --data d.csv --schema d.yaml --mechanism "
+        "laplace \\\n"
         "        --epsilon 1 --out s_dp.yaml\n"
         "  printf 'records: gaussian\\nmean: normal(40, 20)\\nsd: 12\\n' > model.yaml\n"
         "  tacit infer model.yaml --statistic s_dp.yaml --out post/\n"
         "  tacit release --statistic counts --column sex,smoker --data d.csv --schema d.yaml \\\n"
         "        --mechanism discrete-gaussian --epsilon 1 --delta 1e-6 --out counts.yaml\n"
-        "  tacit release 'y ~ x1 + x2' --statistic moments --data d.csv --schema d.yaml --epsilon 1 --delta 1e-6 \\\n"
+        "  tacit release 'y ~ x1 + x2' --statistic moments --data d.csv --schema d.yaml --epsilon 1 --delta "
+        "1e-6 \\\n"
         "        --out moments.yaml\n"
         "  tacit release --statistic margins --margin sex,age_band --margin age_band,smoker --data d.csv \\\n"
         "        --schema d.yaml --mechanism discrete-gaussian --epsilon 1 --delta 1e-6 --out margins.yaml\n"
-        "  tacit release 'died ~ x1 + x2' --statistic score --data d.csv --schema d.yaml --epsilon 1 --delta 1e-6 \\\n"
+        "  tacit release 'died ~ x1 + x2' --statistic score --data d.csv --schema d.yaml --epsilon 1 --delta "
+        "1e-6 \\\n"
         "        --out score.yaml\n"
         "  tacit release visits.stan --statistic total --data d.csv --schema d.yaml --epsilon 1 \\\n"
         "        --mechanism discrete-laplace --out total.yaml\n",

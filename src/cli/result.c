@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #if defined(__linux__)
-#  include <sys/prctl.h>
+#include <sys/prctl.h>
 #endif
 
 #include "cli/ranks.h"
@@ -41,17 +41,17 @@ void cli_keep_private(void) {
   const struct rlimit none = {0, 0};
   (void)setrlimit(RLIMIT_CORE, &none);
 #if defined(PR_SET_DUMPABLE)
-  if (cli_ranks() == NULL) { /* several processes may hand each other their sums through each other's memory */
+  if (cli_ranks() ==
+      NULL) { /* several processes may hand each other their sums through each other's memory */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   }
 #endif
 }
 
-bool cli_is_interrupted(void) {
-  return is_interrupted != 0;
-}
+bool cli_is_interrupted(void) { return is_interrupted != 0; }
 
-void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most, bool is_listed, const tacit_checks_t *checks) {
+void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most, bool is_listed,
+                        const tacit_checks_t *checks) {
   static const char *const words[] = {"note", "warning", "problem"};
   char looked_at[512];
   for (size_t i = 0; i < findings->n && i < most; i++) {
@@ -64,7 +64,8 @@ void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most,
     fprintf(to, "         and %zu more: tacit diagnose\n", findings->n - most);
   }
   if (findings->worst == TACIT_SEVERITY_NOTE) {
-    fprintf(to, "of %zu kinds of trouble that were looked for, none was seen\n", tacit_findings_n_looked_at(checks));
+    fprintf(to, "of %zu kinds of trouble that were looked for, none was seen\n",
+            tacit_findings_n_looked_at(checks));
   }
   if (is_listed) {
     tacit_findings_looked_at(checks, sizeof looked_at, looked_at);
@@ -72,7 +73,8 @@ void cli_print_findings(FILE *to, const tacit_findings_t *findings, size_t most,
   }
 }
 
-tacit_status_t cli_table(const tacit_draws_t *draws, const char *const *labels, const tacit_evidence_t *evidence, char **text, tacit_error_t *err) {
+tacit_status_t cli_table(const tacit_draws_t *draws, const char *const *labels,
+                         const tacit_evidence_t *evidence, char **text, tacit_error_t *err) {
   size_t n = draws->n_reported;
   tacit_summary_t *summaries = tacit_alloc(n, sizeof *summaries);
   tacit_status_t status = summaries != NULL ? TACIT_OK : tacit_error_memory(err);

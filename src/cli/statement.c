@@ -15,13 +15,18 @@ static bool ends_in(const char *path, const char *end) {
 static bool kind_of(const cli_args_t *args, bool is_of_ledger, tacit_page_kind_t *kind) {
   const char *out = cli_value(args, "out");
   bool is_json = out != NULL && ends_in(out, ".json");
-  *kind = is_json ? TACIT_PAGE_JSON : out != NULL && ends_in(out, ".html") ? TACIT_PAGE_HTML : TACIT_PAGE_TEXT;
+  *kind = is_json                                ? TACIT_PAGE_JSON
+          : out != NULL && ends_in(out, ".html") ? TACIT_PAGE_HTML
+                                                 : TACIT_PAGE_TEXT;
   if (is_json && !is_of_ledger) {
-    cli_error(args, "an entry for a registry, .json, is of a ledger: give --ledger; of a fit there are .html and .txt");
+    cli_error(
+        args,
+        "an entry for a registry, .json, is of a ledger: give --ledger; of a fit there are .html and .txt");
     return false;
   }
   if (out != NULL && !is_json && *kind == TACIT_PAGE_TEXT && !ends_in(out, ".txt")) {
-    cli_error(args, "--out must end in .html or .txt%s, which says what is written, not '%s'", is_of_ledger ? " or .json" : "", out);
+    cli_error(args, "--out must end in .html or .txt%s, which says what is written, not '%s'",
+              is_of_ledger ? " or .json" : "", out);
     return false;
   }
   return true;
@@ -33,15 +38,17 @@ static int run(const cli_args_t *args) {
   char *text;
   tacit_error_t err;
   if ((ledger != NULL) == (args->n_positionals > 0)) {
-    cli_error(args, ledger != NULL ? "give a fit's directory or --ledger, not both"
-                                   : "of what? Give a fit's directory, or --ledger LEDGER for all runs on a data set");
+    cli_error(args, ledger != NULL
+                        ? "give a fit's directory or --ledger, not both"
+                        : "of what? Give a fit's directory, or --ledger LEDGER for all runs on a data set");
     return CLI_USAGE;
   }
   if (!kind_of(args, ledger != NULL, &kind)) {
     return CLI_USAGE;
   }
   tacit_status_t status = ledger != NULL ? tacit_report_ledger_page(ledger, kind, &text, &err)
-                                         : tacit_report_statement_page(args->positionals[0], kind == TACIT_PAGE_HTML, &text, &err);
+                                         : tacit_report_statement_page(args->positionals[0],
+                                                                       kind == TACIT_PAGE_HTML, &text, &err);
   if (status == TACIT_OK) {
     status = cli_write(args, text, strlen(text), &err);
     tacit_report_text_free(text);
@@ -50,9 +57,11 @@ static int run(const cli_args_t *args) {
 }
 
 static const cli_option_t options[] = {
-    {"ledger", "LEDGER", NULL, "In place of DIR: of all runs on a data set, those to come included, from its ledger."},
+    {"ledger", "LEDGER", NULL,
+     "In place of DIR: of all runs on a data set, those to come included, from its ledger."},
     {"out", "FILE", NULL,
-     "Write there: a page if it ends in .html, text if in .txt, an entry for a registry if in .json (--ledger alone); must not exist. Text on "
+     "Write there: a page if it ends in .html, text if in .txt, an entry for a registry if in .json "
+     "(--ledger alone); must not exist. Text on "
      "standard output if not given."},
     {0}};
 
@@ -62,14 +71,18 @@ const cli_command_t cli_statement = {
     .n_positionals = 0,
     .n_optional = 1,
     .summary = "write the page about a fit, or about a data set, that a privacy officer signs",
-    .description =
-        "One page in the terms of NIST SP 800-226: the claim and what it means in chances, mechanism and composition, trust model, what is "
-        "outside, schema, ledger, version, how to check it, and a place to sign. From the files of the fit alone: neither records "
-        "nor a ledger are needed. The releases listed are composed again, and a claim that they exceed is refused. With --ledger it is "
-        "of a data set: what its ledger promises for all runs together, and every run; the ledger is verified. The entry for a registry "
-        "(.json) says the same without names of people, machines and files; purposes are in it as they were typed.",
-    .examples =
-        "  tacit statement fit/\n  tacit statement fit/ --out statement.html\n  tacit statement --ledger clinic.ledger --out clinic.html\n"
-        "  tacit statement --ledger clinic.ledger --out clinic.json\n",
+    .description = "One page in the terms of NIST SP 800-226: the claim and what it means in chances, "
+                   "mechanism and composition, trust model, what is "
+                   "outside, schema, ledger, version, how to check it, and a place to sign. From the files "
+                   "of the fit alone: neither records "
+                   "nor a ledger are needed. The releases listed are composed again, and a claim that they "
+                   "exceed is refused. With --ledger it is "
+                   "of a data set: what its ledger promises for all runs together, and every run; the ledger "
+                   "is verified. The entry for a registry "
+                   "(.json) says the same without names of people, machines and files; purposes are in it as "
+                   "they were typed.",
+    .examples = "  tacit statement fit/\n  tacit statement fit/ --out statement.html\n  tacit statement "
+                "--ledger clinic.ledger --out clinic.html\n"
+                "  tacit statement --ledger clinic.ledger --out clinic.json\n",
     .options = options,
     .run = run};

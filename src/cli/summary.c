@@ -23,7 +23,8 @@ static int print_table(const cli_args_t *args, const tacit_report_read_t *read) 
   }
   cli_put(stdout, text);
   tacit_report_text_free(text);
-  printf("\n%zu chain%s of %zu draws; ", read->draws.n_chains, read->draws.n_chains == 1 ? "" : "s", tacit_draws_n_kept(&read->draws));
+  printf("\n%zu chain%s of %zu draws; ", read->draws.n_chains, read->draws.n_chains == 1 ? "" : "s",
+         tacit_draws_n_kept(&read->draws));
   if (read->is_post_processing) {
     printf("computed from a released statistic alone, at no further privacy cost\n");
   } else if (read->is_private) {
@@ -54,8 +55,9 @@ const cli_command_t cli_summary = {
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "summarise the draws of a fit",
-    .description = "Reads the draws in DIR and prints mean, standard deviation, quantiles, Monte Carlo error, effective "
-                   "sample sizes and R-hat of each parameter. Draws are released already: summaries cost no privacy.",
+    .description =
+        "Reads the draws in DIR and prints mean, standard deviation, quantiles, Monte Carlo error, effective "
+        "sample sizes and R-hat of each parameter. Draws are released already: summaries cost no privacy.",
     .examples = "  tacit summary fit/\n  tacit summary fit/ --json\n",
     .options = options,
     .run = run};

@@ -1,6 +1,6 @@
 /*
- * Rows of an Arrow stream by the rules of the schema: column by column within runs of rows, so that types are looked at once, yet
- * what is refused first is what a reader of rows would refuse first.
+ * Rows of an Arrow stream by the rules of the schema: column by column within runs of rows, so that types are
+ * looked at once, yet what is refused first is what a reader of rows would refuse first.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,9 +26,7 @@ typedef struct tacit_arrow {
   uint64_t units[RUN];
 } tacit_arrow_t;
 
-static tacit_arrow_t *state_of(const tacit_reader_t *reader) {
-  return reader->state;
-}
+static tacit_arrow_t *state_of(const tacit_reader_t *reader) { return reader->state; }
 
 void tacit_arrow_release(struct ArrowArrayStream *stream) {
   if (stream != NULL && stream->release != NULL) {
@@ -75,9 +73,10 @@ static tacit_status_t failed(const tacit_reader_t *reader, int code, tacit_error
   return tacit_error_set(err, TACIT_ERR_IO, "data", "the data's Arrow stream failed: %s", strerror(code));
 }
 
-static tacit_status_t wrong_in(const tacit_reader_t *reader, size_t row, const char *column, tacit_status_t status,
-                               const char *what, tacit_error_t *err) {
-  return tacit_error_set(err, status, column, "row %zu, column '%s': %s", state_of(reader)->n_seen + row + 1, column, what);
+static tacit_status_t wrong_in(const tacit_reader_t *reader, size_t row, const char *column,
+                               tacit_status_t status, const char *what, tacit_error_t *err) {
+  return tacit_error_set(err, status, column, "row %zu, column '%s': %s", state_of(reader)->n_seen + row + 1,
+                         column, what);
 }
 
 /* ---- the stream's schema ---- */
@@ -106,8 +105,9 @@ static tacit_status_t read_names(tacit_reader_t *reader, tacit_error_t *err) {
       return status;
     }
     if (!is_new) {
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, name, "the data name column %zu and column %zu alike: '%s'", place + 1,
-                             (size_t)i + 1, name);
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, name,
+                             "the data name column %zu and column %zu alike: '%s'", place + 1, (size_t)i + 1,
+                             name);
     }
   }
   return TACIT_OK;
@@ -116,7 +116,8 @@ static tacit_status_t read_names(tacit_reader_t *reader, tacit_error_t *err) {
 static tacit_status_t open_stream(tacit_reader_t *reader, tacit_error_t *err) {
   struct ArrowArrayStream *stream = reader->source.stream;
   if (stream == NULL || stream->release == NULL || stream->get_schema == NULL || stream->get_next == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "the Arrow stream was released or read before: ask for a new one");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
+                           "the Arrow stream was released or read before: ask for a new one");
   }
   tacit_arrow_t *arrow = reader->state = tacit_alloc_zero(1, sizeof *arrow);
   if (arrow == NULL) {
@@ -127,7 +128,8 @@ static tacit_status_t open_stream(tacit_reader_t *reader, tacit_error_t *err) {
     arrow->schema.release = NULL; /* nothing was handed over */
     return failed(reader, code, err);
   }
-  return arrow->schema.release != NULL ? read_names(reader, err) : malformed(err, "", "a schema that is released already");
+  return arrow->schema.release != NULL ? read_names(reader, err)
+                                       : malformed(err, "", "a schema that is released already");
 }
 
 /* ---- which types go where; refused before a row is read ---- */
@@ -135,18 +137,25 @@ static tacit_status_t open_stream(tacit_reader_t *reader, tacit_error_t *err) {
 static const char *type_complaint(const arrow_column_t *column, tacit_column_type_t wanted, bool is_since) {
   bool is_text = column->type.kind == TACIT_ARROW_TEXT || column->type.kind == TACIT_ARROW_VIEW;
   switch (column->type.kind) {
-    case TACIT_ARROW_DAYS:
-    case TACIT_ARROW_SECONDS:
-      if (!is_since) {
-        return "dates and times are read where the schema says since: DATE, a public date: they are numbers of days then";
-      }
-      break;
-    case TACIT_ARROW_TIME: return "times of a day and durations are not read: make a number of them";
-    case TACIT_ARROW_NESTED: return "lists, structures and encoded runs are not read: give each part a plain column of its own";
-    case TACIT_ARROW_BYTES: return "bytes are not read: make text or numbers of them";
-    case TACIT_ARROW_WIDE: return "decimals of 256 bits are not read: make decimals of 128 bits or floats of them";
-    case TACIT_ARROW_UNKNOWN: return "a type that is not read: make numbers, text or booleans of it";
-    default: break;
+  case TACIT_ARROW_DAYS:
+  case TACIT_ARROW_SECONDS:
+    if (!is_since) {
+      return "dates and times are read where the schema says since: DATE, a public date: they are numbers of "
+             "days then";
+    }
+    break;
+  case TACIT_ARROW_TIME:
+    return "times of a day and durations are not read: make a number of them";
+  case TACIT_ARROW_NESTED:
+    return "lists, structures and encoded runs are not read: give each part a plain column of its own";
+  case TACIT_ARROW_BYTES:
+    return "bytes are not read: make text or numbers of them";
+  case TACIT_ARROW_WIDE:
+    return "decimals of 256 bits are not read: make decimals of 128 bits or floats of them";
+  case TACIT_ARROW_UNKNOWN:
+    return "a type that is not read: make numbers, text or booleans of it";
+  default:
+    break;
   }
   if (is_text && !is_since && (wanted == TACIT_COLUMN_NUMERIC || wanted == TACIT_COLUMN_INTEGER)) {
     return "text, where the schema wants a number: convert it";
@@ -157,11 +166,13 @@ static const char *type_complaint(const arrow_column_t *column, tacit_column_typ
   return NULL;
 }
 
-static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tacit_column_type_t wanted, bool is_since, tacit_error_t *err) {
+static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tacit_column_type_t wanted,
+                                 bool is_since, tacit_error_t *err) {
   const struct ArrowSchema *schema = state_of(reader)->schema.children[field];
   const char *name = schema->name != NULL ? schema->name : "";
   arrow_column_t *column = &state_of(reader)->columns[field];
-  *column = (arrow_column_t){.type = tacit_arrow_type_of(schema->format), .has_dictionary = schema->dictionary != NULL};
+  *column = (arrow_column_t){.type = tacit_arrow_type_of(schema->format),
+                             .has_dictionary = schema->dictionary != NULL};
   if (column->has_dictionary) {
     column->places = column->type;
     column->type = tacit_arrow_type_of(schema->dictionary->format);
@@ -171,7 +182,8 @@ static tacit_status_t check_type(const tacit_reader_t *reader, size_t field, tac
     }
   }
   const char *complaint = type_complaint(column, wanted, is_since);
-  return complaint == NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_DATA, name, "column '%s': %s", name, complaint);
+  return complaint == NULL ? TACIT_OK
+                           : tacit_error_set(err, TACIT_ERR_DATA, name, "column '%s': %s", name, complaint);
 }
 
 static tacit_status_t check_types(tacit_reader_t *reader, tacit_error_t *err) {
@@ -181,7 +193,9 @@ static tacit_status_t check_types(tacit_reader_t *reader, tacit_error_t *err) {
     const tacit_column_schema_t *schema = reader->columns[i].rule.schema;
     status = check_type(reader, reader->columns[i].field, schema->type, schema->has_since, err);
   }
-  return status == TACIT_OK && reader->unit_field != SIZE_MAX ? check_type(reader, reader->unit_field, TACIT_COLUMN_ID, false, err) : status;
+  return status == TACIT_OK && reader->unit_field != SIZE_MAX
+             ? check_type(reader, reader->unit_field, TACIT_COLUMN_ID, false, err)
+             : status;
 }
 
 /* ---- for a template ---- */
@@ -207,7 +221,8 @@ static void describe(const tacit_reader_t *reader, size_t field, tacit_text_t *t
 
 /* ---- chunks ---- */
 
-static tacit_status_t check_column(const tacit_reader_t *reader, size_t field, const char *name, tacit_error_t *err) {
+static tacit_status_t check_column(const tacit_reader_t *reader, size_t field, const char *name,
+                                   tacit_error_t *err) {
   const tacit_arrow_t *arrow = reader->state;
   const arrow_column_t *column = &arrow->columns[field];
   const struct ArrowArray *array = arrow->chunk.children[field];
@@ -240,7 +255,8 @@ static tacit_status_t check_chunk(const tacit_reader_t *reader, tacit_error_t *e
 }
 
 /* Element i of the stream's column `field`. */
-static void look(const tacit_arrow_t *arrow, size_t field, size_t row, bool wants_digits, tacit_cell_t *cell) {
+static void look(const tacit_arrow_t *arrow, size_t field, size_t row, bool wants_digits,
+                 tacit_cell_t *cell) {
   const arrow_column_t *column = &arrow->columns[field];
   const struct ArrowArray *array = arrow->chunk.children[field];
   int64_t i = arrow->chunk.offset + (int64_t)row;
@@ -264,8 +280,8 @@ static void look(const tacit_arrow_t *arrow, size_t field, size_t row, bool want
 /* ---- rows ---- */
 
 /* Values of rows from .. from + *n - 1; at the first that is refused, *n <- the rows before it. */
-static tacit_status_t read_column(tacit_reader_t *reader, tacit_reader_column_t *column, double *values, size_t from, size_t *n,
-                                  tacit_error_t *err) {
+static tacit_status_t read_column(tacit_reader_t *reader, tacit_reader_column_t *column, double *values,
+                                  size_t from, size_t *n, tacit_error_t *err) {
   const tacit_arrow_t *arrow = reader->state;
   const tacit_column_schema_t *schema = column->rule.schema;
   bool wants_digits = tacit_cell_wants_digits(schema);
@@ -275,10 +291,12 @@ static tacit_status_t read_column(tacit_reader_t *reader, tacit_reader_column_t 
     look(arrow, column->field, from + i, wants_digits, &cell);
     bool is_broken = cell.kind == TACIT_CELL_BROKEN;
     double value = 0;
-    tacit_complaint_t wrong = is_broken ? cell.broken : tacit_cell_apply(&column->rule, &cell, arrow->is_kept[i], &value);
+    tacit_complaint_t wrong =
+        is_broken ? cell.broken : tacit_cell_apply(&column->rule, &cell, arrow->is_kept[i], &value);
     if (wrong != NULL) {
       *n = i;
-      return wrong_in(reader, from + i, schema->name, is_broken ? TACIT_ERR_SYNTAX : TACIT_ERR_DATA, wrong, err);
+      return wrong_in(reader, from + i, schema->name, is_broken ? TACIT_ERR_SYNTAX : TACIT_ERR_DATA, wrong,
+                      err);
     }
     values[kept] = value;
     kept += arrow->is_kept[i];
@@ -286,7 +304,8 @@ static tacit_status_t read_column(tacit_reader_t *reader, tacit_reader_column_t 
   return TACIT_OK;
 }
 
-static tacit_status_t admit(tacit_reader_t *reader, size_t row, uint64_t *unit, bool *is_kept, tacit_error_t *err) {
+static tacit_status_t admit(tacit_reader_t *reader, size_t row, uint64_t *unit, bool *is_kept,
+                            tacit_error_t *err) {
   const char *name = tacit_schema_unit(reader->schema);
   tacit_cell_t cell;
   look(reader->state, reader->unit_field, row, true, &cell);
@@ -303,14 +322,16 @@ static tacit_status_t admit(tacit_reader_t *reader, size_t row, uint64_t *unit, 
   return status;
 }
 
-/* Whether rows are there, whose they are, and whether they are kept; at the first that is refused, *n <- the rows before it. */
+/* Whether rows are there, whose they are, and whether they are kept; at the first that is refused, *n <- the
+ * rows before it. */
 static tacit_status_t admit_run(tacit_reader_t *reader, size_t from, size_t *n, tacit_error_t *err) {
   tacit_arrow_t *arrow = reader->state;
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < *n && status == TACIT_OK; i++) {
     arrow->is_kept[i] = true;
     if (tacit_arrow_is_null(&arrow->chunk, (int64_t)(from + i))) {
-      status = tacit_error_set(err, TACIT_ERR_DATA, "data", "row %zu: a row that is null as a whole", arrow->n_seen + from + i + 1);
+      status = tacit_error_set(err, TACIT_ERR_DATA, "data", "row %zu: a row that is null as a whole",
+                               arrow->n_seen + from + i + 1);
     } else if (reader->unit_field != SIZE_MAX) {
       status = admit(reader, from + i, &arrow->units[i], &arrow->is_kept[i], err);
     }
@@ -321,12 +342,14 @@ static tacit_status_t admit_run(tacit_reader_t *reader, size_t from, size_t *n, 
   return status;
 }
 
-/* Rows from .. from + n - 1 of the chunk, for which there is room. Among what is refused, the first in the order of rows is told. */
+/* Rows from .. from + n - 1 of the chunk, for which there is room. Among what is refused, the first in the
+ * order of rows is told. */
 static tacit_status_t read_run(tacit_reader_t *reader, size_t from, size_t n, tacit_error_t *err) {
   const tacit_arrow_t *arrow = reader->state;
   tacit_status_t status = admit_run(reader, from, &n, err);
   for (size_t i = 0; i < reader->n_columns; i++) {
-    tacit_status_t now = read_column(reader, &reader->columns[i], reader->values[i] + reader->at, from, &n, err);
+    tacit_status_t now =
+        read_column(reader, &reader->columns[i], reader->values[i] + reader->at, from, &n, err);
     status = now != TACIT_OK ? now : status;
   }
   if (status != TACIT_OK) {
@@ -344,7 +367,8 @@ static tacit_status_t read_run(tacit_reader_t *reader, size_t from, size_t n, ta
   return TACIT_OK;
 }
 
-static tacit_status_t read_chunk(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+static tacit_status_t read_chunk(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
+                                 tacit_error_t *err) {
   tacit_status_t status = check_chunk(reader, err);
   size_t length = (size_t)state_of(reader)->chunk.length, n = 0;
   for (size_t from = 0; from < length && status == TACIT_OK; from += n) {
@@ -360,7 +384,8 @@ static tacit_status_t read_chunk(tacit_reader_t *reader, tacit_room_maker make_r
   return status;
 }
 
-static tacit_status_t stream_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+static tacit_status_t stream_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
+                                  tacit_error_t *err) {
   tacit_arrow_t *arrow = reader->state;
   struct ArrowArrayStream *stream = reader->source.stream;
   for (;;) {
@@ -384,5 +409,8 @@ static tacit_status_t stream_rows(tacit_reader_t *reader, tacit_room_maker make_
   }
 }
 
-const tacit_reader_kind_t tacit_reader_arrow = {
-    .open = open_stream, .check = check_types, .rows = stream_rows, .describe = describe, .close = close_stream};
+const tacit_reader_kind_t tacit_reader_arrow = {.open = open_stream,
+                                                .check = check_types,
+                                                .rows = stream_rows,
+                                                .describe = describe,
+                                                .close = close_stream};

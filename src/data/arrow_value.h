@@ -15,7 +15,7 @@ typedef enum tacit_arrow_kind {
   TACIT_ARROW_VIEW,
   TACIT_ARROW_DAYS,
   TACIT_ARROW_SECONDS, /* times 10^-scale */
-  TACIT_ARROW_TIME, /* of a day, and durations; from here on: not read */
+  TACIT_ARROW_TIME,    /* of a day, and durations; from here on: not read */
   TACIT_ARROW_NESTED,
   TACIT_ARROW_BYTES,
   TACIT_ARROW_WIDE, /* a decimal of 256 bits */
@@ -34,8 +34,8 @@ tacit_arrow_type_t tacit_arrow_type_of(const char *format);
 /* Whether an array has the buffers that its type needs, and can be looked at: NULL, or what is broken. */
 const char *tacit_arrow_broken(const struct ArrowArray *array, const tacit_arrow_type_t *type);
 /* Element i >= 0 of an array that is not broken, its offset not yet counted in; i below its length. */
-void tacit_arrow_value(const struct ArrowArray *array, const tacit_arrow_type_t *type, int64_t i, bool wants_digits,
-                       tacit_cell_t *cell);
+void tacit_arrow_value(const struct ArrowArray *array, const tacit_arrow_type_t *type, int64_t i,
+                       bool wants_digits, tacit_cell_t *cell);
 /* Whether element i is null by the array's bitmap. */
 bool tacit_arrow_is_null(const struct ArrowArray *array, int64_t i);
 /* Element i of an array of whole numbers of 64 bits or less. */

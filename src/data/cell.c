@@ -11,9 +11,7 @@ void tacit_cell_break(tacit_cell_t *cell, const char *what) {
   cell->broken = what;
 }
 
-char *tacit_cell_digits_end(tacit_cell_t *cell) {
-  return cell->digits + TACIT_CELL_DIGITS - 1;
-}
+char *tacit_cell_digits_end(tacit_cell_t *cell) { return cell->digits + TACIT_CELL_DIGITS - 1; }
 
 void tacit_cell_set_digits(tacit_cell_t *cell, const char *text) {
   cell->text = text;
@@ -78,7 +76,8 @@ tacit_complaint_t tacit_cell_apply(tacit_rule_t *rule, const tacit_cell_t *cell,
 }
 
 tacit_complaint_t tacit_cell_no_person(const tacit_cell_t *cell) {
-  if (cell->kind == TACIT_CELL_MISSING || (cell->text != NULL && !cell->is_written && tacit_is_missing(cell->text, cell->n))) {
+  if (cell->kind == TACIT_CELL_MISSING ||
+      (cell->text != NULL && !cell->is_written && tacit_is_missing(cell->text, cell->n))) {
     return tacit_complaint_no_unit;
   }
   return cell->text != NULL ? NULL : "expected text or a whole number below 2^53, to identify a person";
@@ -86,12 +85,14 @@ tacit_complaint_t tacit_cell_no_person(const tacit_cell_t *cell) {
 
 /* ---- rows ---- */
 
-static tacit_status_t wrong(const char *column, size_t row, const tacit_cell_t *cell, tacit_complaint_t what, tacit_error_t *err) {
-  return tacit_error_set(err, cell->kind == TACIT_CELL_BROKEN ? TACIT_ERR_SYNTAX : TACIT_ERR_DATA, column, "row %zu, column '%s': %s", row,
-                         column, what);
+static tacit_status_t wrong(const char *column, size_t row, const tacit_cell_t *cell, tacit_complaint_t what,
+                            tacit_error_t *err) {
+  return tacit_error_set(err, cell->kind == TACIT_CELL_BROKEN ? TACIT_ERR_SYNTAX : TACIT_ERR_DATA, column,
+                         "row %zu, column '%s': %s", row, column, what);
 }
 
-static tacit_status_t admit(tacit_reader_t *reader, const tacit_cell_t *unit, size_t row, size_t *person, bool *is_kept, tacit_error_t *err) {
+static tacit_status_t admit(tacit_reader_t *reader, const tacit_cell_t *unit, size_t row, size_t *person,
+                            bool *is_kept, tacit_error_t *err) {
   *is_kept = true;
   if (reader->unit_field == SIZE_MAX) {
     return TACIT_OK;
@@ -101,8 +102,8 @@ static tacit_status_t admit(tacit_reader_t *reader, const tacit_cell_t *unit, si
                       : tacit_reader_admit(reader, unit->text, unit->n, person, is_kept, err);
 }
 
-tacit_status_t tacit_reader_put(tacit_reader_t *reader, const tacit_cell_t *cells, const tacit_cell_t *unit, size_t row,
-                                tacit_room_maker make_room, void *user, tacit_error_t *err) {
+tacit_status_t tacit_reader_put(tacit_reader_t *reader, const tacit_cell_t *cells, const tacit_cell_t *unit,
+                                size_t row, tacit_room_maker make_room, void *user, tacit_error_t *err) {
   size_t person = 0;
   bool is_kept;
   tacit_status_t status = admit(reader, unit, row, &person, &is_kept, err);

@@ -17,7 +17,8 @@ enum { TACIT_CELL_DIGITS = 64, TACIT_CELL_MAX_TEXT = 1 << 20 }; /* text: as of a
 typedef struct tacit_cell {
   tacit_cell_kind_t kind;
   double number;
-  const char *text; /* of TEXT; of whole numbers and decimals, if they were asked for: their decimal digits; else NULL */
+  const char *text; /* of TEXT; of whole numbers and decimals, if they were asked for: their decimal digits;
+                       else NULL */
   size_t n;
   bool is_written; /* of TEXT: the source has missing values of its own, so that "NA" is none */
   char digits[TACIT_CELL_DIGITS];
@@ -27,7 +28,8 @@ typedef struct tacit_cell {
 void tacit_cell_break(tacit_cell_t *cell, const char *what);
 /* A whole number; its digits, if they are wanted. */
 void tacit_cell_whole(tacit_cell_t *cell, uint64_t magnitude, bool is_negative, bool wants_digits);
-/* A float; NaN is missing. That of a whole number below 2^53 has digits: in some sources a null makes floats of all whole numbers. */
+/* A float; NaN is missing. That of a whole number below 2^53 has digits: in some sources a null makes floats
+ * of all whole numbers. */
 void tacit_cell_real(tacit_cell_t *cell, double number, bool wants_digits);
 /* Text of n bytes, borrowed; too long is broken. */
 void tacit_cell_text(tacit_cell_t *cell, const char *text, size_t n);
@@ -43,9 +45,11 @@ tacit_complaint_t tacit_cell_apply(tacit_rule_t *rule, const tacit_cell_t *cell,
 tacit_complaint_t tacit_cell_no_person(const tacit_cell_t *cell);
 
 /*
- * One row: cells of the reader's columns, shape (n_columns), and of the unit (not looked at where that is a row). Errors name `row`, from 1.
+ * One row: cells of the reader's columns, shape (n_columns), and of the unit (not looked at where that is a
+ * row). Errors name `row`, from 1.
  */
-TACIT_MUST_USE tacit_status_t tacit_reader_put(tacit_reader_t *reader, const tacit_cell_t *cells, const tacit_cell_t *unit, size_t row,
+TACIT_MUST_USE tacit_status_t tacit_reader_put(tacit_reader_t *reader, const tacit_cell_t *cells,
+                                               const tacit_cell_t *unit, size_t row,
                                                tacit_room_maker make_room, void *user, tacit_error_t *err);
 
 #endif

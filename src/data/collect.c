@@ -8,7 +8,8 @@
 #include "data/columns.h"
 #include "data/table.h"
 
-/* Rows of a window: of little weight beside the records, and enough to be worth the call; a part of what is read already, so that pieces are few. */
+/* Rows of a window: of little weight beside the records, and enough to be worth the call; a part of what is
+ * read already, so that pieces are few. */
 enum { LEAST_ROWS = 1 << 14, SHARE = 64 };
 
 typedef struct collector {
@@ -70,7 +71,8 @@ static tacit_status_t join(collector_t *c, tacit_records_t **records, tacit_erro
   size_t n = 0, n_columns = tacit_records_n_columns(c->pieces[0]);
   joining_t joining = {.pieces = c->pieces, .begins = tacit_alloc(c->n_pieces, sizeof *joining.begins)};
   tacit_pool_t *pool = NULL;
-  tacit_status_t status = joining.begins != NULL ? tacit_pool_new(&pool, c->packer->n_threads, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      joining.begins != NULL ? tacit_pool_new(&pool, c->packer->n_threads, err) : tacit_error_memory(err);
   for (size_t i = 0; status == TACIT_OK && i < c->n_pieces; i++) {
     joining.begins[i] = n / TACIT_BLOCK;
     n += tacit_records_n(c->pieces[i]);
@@ -87,8 +89,9 @@ static tacit_status_t join(collector_t *c, tacit_records_t **records, tacit_erro
 
 /* ---- sources ---- */
 
-static tacit_status_t collect(collector_t *c, tacit_records_t **records, const tacit_data_source_t *source, const tacit_schema_t *schema,
-                              const char *const *columns, size_t n_columns, tacit_error_t *err) {
+static tacit_status_t collect(collector_t *c, tacit_records_t **records, const tacit_data_source_t *source,
+                              const tacit_schema_t *schema, const char *const *columns, size_t n_columns,
+                              tacit_error_t *err) {
   tacit_status_t status = tacit_reader_open(&c->reader, source, schema, columns, n_columns, err);
   TACIT_THEN(status, tacit_table_of_reader(&c->window, &c->reader, err));
   TACIT_THEN(status, tacit_reader_rows(&c->reader, make_room, c, err));
@@ -98,9 +101,10 @@ static tacit_status_t collect(collector_t *c, tacit_records_t **records, const t
   return status == TACIT_OK ? join(c, records, err) : status;
 }
 
-static tacit_status_t by_windows(tacit_records_t **records, tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
-                                 const char *const *columns, size_t n_columns, const tacit_packer_t *packer, tacit_table_notes_t *notes,
-                                 tacit_error_t *err) {
+static tacit_status_t by_windows(tacit_records_t **records, tacit_table_t **table,
+                                 const tacit_data_source_t *source, const tacit_schema_t *schema,
+                                 const char *const *columns, size_t n_columns, const tacit_packer_t *packer,
+                                 tacit_table_notes_t *notes, tacit_error_t *err) {
   collector_t c = {.packer = packer};
   tacit_status_t status = collect(&c, records, source, schema, columns, n_columns, err);
   for (size_t i = 0; i < c.n_pieces; i++) {
@@ -121,9 +125,10 @@ static tacit_status_t by_windows(tacit_records_t **records, tacit_table_t **tabl
   return status;
 }
 
-static tacit_status_t by_table(tacit_records_t **records, tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
-                               const char *const *columns, size_t n_columns, const tacit_packer_t *packer, tacit_table_notes_t *notes,
-                               tacit_error_t *err) {
+static tacit_status_t by_table(tacit_records_t **records, tacit_table_t **table,
+                               const tacit_data_source_t *source, const tacit_schema_t *schema,
+                               const char *const *columns, size_t n_columns, const tacit_packer_t *packer,
+                               tacit_table_notes_t *notes, tacit_error_t *err) {
   tacit_status_t status = tacit_table_read_source(table, source, schema, columns, n_columns, notes, err);
   TACIT_THEN(status, packer->pack(packer->user, *table, records, err));
   if (status != TACIT_OK) {
@@ -135,17 +140,21 @@ static tacit_status_t by_table(tacit_records_t **records, tacit_table_t **table,
   return status;
 }
 
-tacit_status_t tacit_records_collect(tacit_records_t **records, tacit_table_t **table, const tacit_data_source_t *source,
-                                     const tacit_schema_t *schema, const char *const *columns, size_t n_columns,
-                                     const tacit_packer_t *packer, tacit_table_notes_t *notes, tacit_error_t *err) {
+tacit_status_t tacit_records_collect(tacit_records_t **records, tacit_table_t **table,
+                                     const tacit_data_source_t *source, const tacit_schema_t *schema,
+                                     const char *const *columns, size_t n_columns,
+                                     const tacit_packer_t *packer, tacit_table_notes_t *notes,
+                                     tacit_error_t *err) {
   bool is_imported = source->path != NULL && tacit_is_directory(source->path);
   bool is_whole = packer->is_whole || is_imported || tacit_schema_unit(schema) != NULL;
   *records = NULL;
   *table = NULL;
-  return (is_whole ? by_table : by_windows)(records, table, source, schema, columns, n_columns, packer, notes, err);
+  return (is_whole ? by_table : by_windows)(records, table, source, schema, columns, n_columns, packer, notes,
+                                            err);
 }
 
-tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source, const tacit_settings_t *settings, const char *query) {
+tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source,
+                                             const tacit_settings_t *settings, const char *query) {
   tacit_data_source_t settled = *source;
   if (settled.path == NULL && settled.stream == NULL) {
     settled.path = tacit_settings_text(settings, "data");
@@ -153,6 +162,7 @@ tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source, 
   settled.query = source->query != NULL ? source->query : query;
   settled.catalog = source->catalog != NULL ? source->catalog : tacit_settings_text(settings, "catalog");
   settled.encoding = source->encoding != NULL ? source->encoding : tacit_settings_text(settings, "encoding");
-  settled.delimiter = source->delimiter != NULL ? source->delimiter : tacit_settings_text(settings, "delimiter");
+  settled.delimiter =
+      source->delimiter != NULL ? source->delimiter : tacit_settings_text(settings, "delimiter");
   return settled;
 }

@@ -1,6 +1,6 @@
 /*
- * Opening a directory of imported columns as a table. Files are of the size that the manifest says, or they are not mapped: a
- * page beyond the end of a file could only end the program.
+ * Opening a directory of imported columns as a table. Files are of the size that the manifest says, or they
+ * are not mapped: a page beyond the end of a file could only end the program.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,9 @@ tacit_status_t tacit_columns_check_machine(tacit_error_t *err) {
   bool is_little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
   return is_little_endian && sizeof(size_t) == sizeof(uint64_t)
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_STATE, "data", "imported columns are for little-endian machines of 64 bits: read the "
-                                                             "CSV file here");
+             : tacit_error_set(err, TACIT_ERR_STATE, "data",
+                               "imported columns are for little-endian machines of 64 bits: read the "
+                               "CSV file here");
 }
 
 /* One opening. */
@@ -37,18 +38,22 @@ typedef struct opening {
   tacit_error_t *err;
 } opening_t;
 
-static tacit_status_t differs(const opening_t *of, const char *column, const char *what, const char *then, const char *now) {
-  return tacit_error_set(of->err, TACIT_ERR_SCHEMA, column,
-                         "%s was imported under another schema: column '%.64s' had %s %.64s, now %.64s; import again", of->path,
-                         column, what, then, now);
+static tacit_status_t differs(const opening_t *of, const char *column, const char *what, const char *then,
+                              const char *now) {
+  return tacit_error_set(
+      of->err, TACIT_ERR_SCHEMA, column,
+      "%s was imported under another schema: column '%.64s' had %s %.64s, now %.64s; import again", of->path,
+      column, what, then, now);
 }
 
-static tacit_status_t numbers_differ(const opening_t *of, const char *column, const char *what, double then, double now) {
+static tacit_status_t numbers_differ(const opening_t *of, const char *column, const char *what, double then,
+                                     double now) {
   char old[TACIT_NUMBER_SIZE], new[TACIT_NUMBER_SIZE];
   return differs(of, column, what, tacit_number_exact(then, old), tacit_number_exact(now, new));
 }
 
-static tacit_status_t compare_levels(const opening_t *of, const tacit_column_schema_t *then, const tacit_column_schema_t *now) {
+static tacit_status_t compare_levels(const opening_t *of, const tacit_column_schema_t *then,
+                                     const tacit_column_schema_t *now) {
   for (size_t i = 0; i < then->n_levels && i < now->n_levels; i++) {
     if (strcmp(then->levels[i], now->levels[i]) != 0) {
       char what[48];
@@ -56,15 +61,18 @@ static tacit_status_t compare_levels(const opening_t *of, const tacit_column_sch
       return differs(of, now->name, what, then->levels[i], now->levels[i]);
     }
   }
-  return then->n_levels == now->n_levels ? TACIT_OK
-                                         : numbers_differ(of, now->name, "levels:", (double)then->n_levels, (double)now->n_levels);
+  return then->n_levels == now->n_levels
+             ? TACIT_OK
+             : numbers_differ(of, now->name, "levels:", (double)then->n_levels, (double)now->n_levels);
 }
 
 /* Whether values that kept the rules then keep them now, and would have been made the same. */
-static tacit_status_t compare_column(const opening_t *of, const tacit_column_schema_t *then, const tacit_column_schema_t *now) {
+static tacit_status_t compare_column(const opening_t *of, const tacit_column_schema_t *then,
+                                     const tacit_column_schema_t *now) {
   static const char *const missing[] = {"error", "a value", "drop"}, *const range[] = {"clamp", "error"};
   if (then->type != now->type) {
-    return differs(of, now->name, "type", tacit_column_type_string(then->type), tacit_column_type_string(now->type));
+    return differs(of, now->name, "type", tacit_column_type_string(then->type),
+                   tacit_column_type_string(now->type));
   }
   if (then->lower != now->lower) {
     return numbers_differ(of, now->name, "lower", then->lower, now->lower);
@@ -78,7 +86,8 @@ static tacit_status_t compare_column(const opening_t *of, const tacit_column_sch
                    now->has_since ? tacit_date_format(now->since, new) : "no date");
   }
   if (then->has_labels != now->has_labels) {
-    return differs(of, now->name, "labels:", then->has_labels ? "true" : "false", now->has_labels ? "true" : "false");
+    return differs(of, now->name, "labels:", then->has_labels ? "true" : "false",
+                   now->has_labels ? "true" : "false");
   }
   if (then->missing != now->missing) {
     return differs(of, now->name, "missing:", missing[then->missing], missing[now->missing]);
@@ -87,7 +96,8 @@ static tacit_status_t compare_column(const opening_t *of, const tacit_column_sch
     return differs(of, now->name, "out_of_range:", range[then->out_of_range], range[now->out_of_range]);
   }
   tacit_status_t status = compare_levels(of, then, now);
-  if (status == TACIT_OK && then->missing == TACIT_MISSING_VALUE && then->missing_value != now->missing_value) {
+  if (status == TACIT_OK && then->missing == TACIT_MISSING_VALUE &&
+      then->missing_value != now->missing_value) {
     status = now->type == TACIT_COLUMN_CATEGORICAL
                  ? differs(of, now->name, "missing:", then->levels[(size_t)then->missing_value],
                            now->levels[(size_t)now->missing_value])
@@ -102,14 +112,15 @@ static tacit_status_t compare_unit(const opening_t *of) {
   now = now != NULL ? now : "row";
   size_t most_then = tacit_schema_max_rows(of->manifest.schema), most_now = tacit_schema_max_rows(of->schema);
   if (strcmp(then, now) != 0) {
-    return tacit_error_set(of->err, TACIT_ERR_SCHEMA, "unit",
-                           "%s was imported under another schema: the unit was '%.64s', now '%.64s'; import again", of->path, then,
-                           now);
+    return tacit_error_set(
+        of->err, TACIT_ERR_SCHEMA, "unit",
+        "%s was imported under another schema: the unit was '%.64s', now '%.64s'; import again", of->path,
+        then, now);
   }
   if (most_then != most_now) {
     return tacit_error_set(of->err, TACIT_ERR_SCHEMA, "max_rows",
-                           "%s was imported under another schema: max_rows was %zu, now %zu; import again", of->path, most_then,
-                           most_now);
+                           "%s was imported under another schema: max_rows was %zu, now %zu; import again",
+                           of->path, most_then, most_now);
   }
   return TACIT_OK;
 }
@@ -119,11 +130,13 @@ static tacit_status_t read_manifest(opening_t *of) {
   tacit_text_printf(&name, "%s/" TACIT_MANIFEST_NAME, of->path);
   char *text = NULL;
   size_t n;
-  tacit_status_t status = name.failed ? tacit_error_memory(of->err) : tacit_file_read(name.data, max_manifest, &text, &n, of->err);
+  tacit_status_t status = name.failed ? tacit_error_memory(of->err)
+                                      : tacit_file_read(name.data, max_manifest, &text, &n, of->err);
   if (status == TACIT_ERR_MISSING) {
-    status = tacit_error_set(of->err, TACIT_ERR_IO, of->path,
-                             "cannot read %s: it is a directory, and none of tacit import (it has no " TACIT_MANIFEST_NAME ")",
-                             of->path);
+    status = tacit_error_set(
+        of->err, TACIT_ERR_IO, of->path,
+        "cannot read %s: it is a directory, and none of tacit import (it has no " TACIT_MANIFEST_NAME ")",
+        of->path);
   }
   TACIT_THEN(status, tacit_manifest_parse(&of->manifest, text, n, name.data, of->err));
   tacit_free(text);
@@ -131,11 +144,13 @@ static tacit_status_t read_manifest(opening_t *of) {
   return status;
 }
 
-static tacit_status_t map_file(const opening_t *of, tacit_mapping_t *mapping, const char *name, size_t n_values) {
+static tacit_status_t map_file(const opening_t *of, tacit_mapping_t *mapping, const char *name,
+                               size_t n_values) {
   tacit_text_t path = {0};
   tacit_text_printf(&path, "%s/%s", of->path, name);
-  tacit_status_t status =
-      path.failed ? tacit_error_memory(of->err) : tacit_mapping_open(mapping, path.data, n_values * sizeof(double), of->err);
+  tacit_status_t status = path.failed
+                              ? tacit_error_memory(of->err)
+                              : tacit_mapping_open(mapping, path.data, n_values * sizeof(double), of->err);
   tacit_text_clear(&path);
   return status;
 }
@@ -153,7 +168,8 @@ static size_t find_place(const tacit_schema_t *schema, const char *name) {
   return SIZE_MAX;
 }
 
-static tacit_status_t open_column(const opening_t *of, tacit_table_column_t *column, tacit_table_notes_t *notes) {
+static tacit_status_t open_column(const opening_t *of, tacit_table_column_t *column,
+                                  tacit_table_notes_t *notes) {
   const tacit_column_schema_t *now = tacit_schema_find(of->schema, column->name);
   char name[TACIT_COLUMN_FILE_SIZE];
   if (now == NULL || now->type == TACIT_COLUMN_ID) {
@@ -162,13 +178,15 @@ static tacit_status_t open_column(const opening_t *of, tacit_table_column_t *col
   size_t place = find_place(of->manifest.schema, column->name);
   if (place == SIZE_MAX) {
     return tacit_error_set(of->err, TACIT_ERR_UNKNOWN, column->name,
-                           "%s has no column '%s': it was imported under another schema; import again", of->path, column->name);
+                           "%s has no column '%s': it was imported under another schema; import again",
+                           of->path, column->name);
   }
   tacit_status_t status = compare_column(of, tacit_schema_find(of->manifest.schema, column->name), now);
   TACIT_THEN(status, map_file(of, &column->mapping, tacit_column_file(place, name), of->manifest.n_rows));
   column->values = (const double *)column->mapping.data;
   column->has_gaps = now->missing == TACIT_MISSING_DROP;
-  column->notes = (tacit_column_notes_t){.n_clamped = of->manifest.n_clamped[place], .n_missing = of->manifest.n_missing[place]};
+  column->notes = (tacit_column_notes_t){.n_clamped = of->manifest.n_clamped[place],
+                                         .n_missing = of->manifest.n_missing[place]};
   notes->n_clamped += of->manifest.n_clamped[place];
   notes->n_missing += of->manifest.n_missing[place];
   return status;
@@ -187,12 +205,13 @@ static tacit_status_t open_units(const opening_t *of, tacit_table_t *table) {
   }
   return ok ? TACIT_OK
             : tacit_error_set(of->err, TACIT_ERR_DATA, of->path,
-                              "%s/" TACIT_OFFSETS_NAME " is damaged: it does not divide the rows among persons; import again",
+                              "%s/" TACIT_OFFSETS_NAME
+                              " is damaged: it does not divide the rows among persons; import again",
                               of->path);
 }
 
-static tacit_status_t open_table(opening_t *of, tacit_table_t **table, const char *const *columns, size_t n_columns,
-                                 tacit_table_notes_t *notes) {
+static tacit_status_t open_table(opening_t *of, tacit_table_t **table, const char *const *columns,
+                                 size_t n_columns, tacit_table_notes_t *notes) {
   tacit_status_t status = tacit_columns_check_machine(of->err);
   TACIT_THEN(status, read_manifest(of));
   TACIT_THEN(status, compare_unit(of));
@@ -202,7 +221,7 @@ static tacit_status_t open_table(opening_t *of, tacit_table_t **table, const cha
     return status;
   }
   (*table)->n_rows = of->manifest.n_rows;
-  memcpy((*table)->query_hash, of->manifest.query_hash, sizeof (*table)->query_hash);
+  memcpy((*table)->query_hash, of->manifest.query_hash, sizeof(*table)->query_hash);
   notes->n_rows_dropped = of->manifest.n_rows_dropped;
   for (size_t i = 0; i < n_columns && status == TACIT_OK; i++) {
     status = open_column(of, &(*table)->columns[i], notes);
@@ -225,7 +244,8 @@ tacit_status_t tacit_columns_open(tacit_table_t **table, const char *path, const
     }
   }
   opening_t of = {.path = path, .schema = schema, .err = err};
-  tacit_status_t status = open_table(&of, table, n_columns > 0 ? columns : all, n_columns > 0 ? n_columns : n_all, notes);
+  tacit_status_t status =
+      open_table(&of, table, n_columns > 0 ? columns : all, n_columns > 0 ? n_columns : n_all, notes);
   tacit_manifest_clear(&of.manifest);
   tacit_free(all);
   return status;

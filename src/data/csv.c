@@ -31,7 +31,9 @@ static tacit_status_t error_here(const tacit_csv_t *csv, tacit_error_t *err, con
 }
 
 static tacit_status_t error_nul(const tacit_csv_t *csv, tacit_error_t *err) {
-  return error_here(csv, err, "a NUL byte: this is not a text file, or one in UTF-16 that does not say so: --encoding utf-16le reads that");
+  return error_here(csv, err,
+                    "a NUL byte: this is not a text file, or one in UTF-16 that does not say so: --encoding "
+                    "utf-16le reads that");
 }
 
 static void skip_byte(tacit_csv_t *csv) {
@@ -45,7 +47,9 @@ static tacit_status_t read_bytes(tacit_csv_t *csv, char *to, size_t room, size_t
   int code = Z_OK;
   const char *reason = gzerror(csv->file, &code);
   if (got < 0 || code != Z_OK) { /* a truncated gzip file shows up as Z_BUF_ERROR at its end */
-    reason = code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR ? "the compressed file is truncated" : reason;
+    reason = code == Z_ERRNO       ? strerror(errno)
+             : code == Z_BUF_ERROR ? "the compressed file is truncated"
+                                   : reason;
     return tacit_error_set(err, TACIT_ERR_IO, csv->path, "cannot read %s: %s", csv->path, reason);
   }
   *n = (size_t)got;
@@ -66,7 +70,8 @@ static tacit_status_t read_recoded(tacit_csv_t *csv, size_t *n, tacit_error_t *e
     is_end = room > 0 && got == 0;
     *n = tacit_recoder_convert(csv->recoder, is_end, csv->buffer, buffer_size, &is_wrong);
     if (is_wrong) {
-      return error_here(csv, err, "bytes that are no text in the encoding that --encoding or the file's first bytes name");
+      return error_here(
+          csv, err, "bytes that are no text in the encoding that --encoding or the file's first bytes name");
     }
   }
   return TACIT_OK;
@@ -78,7 +83,8 @@ static tacit_status_t fill(tacit_csv_t *csv, tacit_error_t *err) {
   if (csv->next < csv->end || csv->at_end) {
     return TACIT_OK;
   }
-  tacit_status_t status = csv->recoder != NULL ? read_recoded(csv, &n, err) : read_bytes(csv, csv->buffer, buffer_size, &n, err);
+  tacit_status_t status =
+      csv->recoder != NULL ? read_recoded(csv, &n, err) : read_bytes(csv, csv->buffer, buffer_size, &n, err);
   if (status == TACIT_OK) {
     csv->next = csv->buffer;
     csv->end = csv->buffer + n;
@@ -90,7 +96,8 @@ static tacit_status_t fill(tacit_csv_t *csv, tacit_error_t *err) {
 /* UTF-16 says so by its first two bytes: what was read is taken back, to be read as that. */
 static tacit_status_t look_for_utf16(tacit_csv_t *csv, tacit_error_t *err) {
   size_t room, n = (size_t)(csv->end - csv->next);
-  if (csv->recoder != NULL || n < 2 || (memcmp(csv->next, "\xFF\xFE", 2) != 0 && memcmp(csv->next, "\xFE\xFF", 2) != 0)) {
+  if (csv->recoder != NULL || n < 2 ||
+      (memcmp(csv->next, "\xFF\xFE", 2) != 0 && memcmp(csv->next, "\xFE\xFF", 2) != 0)) {
     return TACIT_OK;
   }
   csv->recoder = tacit_recoder_new("UTF-16");
@@ -103,7 +110,8 @@ static tacit_status_t look_for_utf16(tacit_csv_t *csv, tacit_error_t *err) {
   return fill(csv, err);
 }
 
-/* That of these which stands most often in the header row outside of quotation marks; the first of those that stand as often. */
+/* That of these which stands most often in the header row outside of quotation marks; the first of those that
+ * stand as often. */
 static char separator_of(const char *header, size_t n) {
   static const char separators[] = ",\t;|";
   size_t counts[sizeof separators] = {0}, most = 0;
@@ -145,7 +153,8 @@ static tacit_status_t look_at_header(tacit_csv_t *csv, tacit_error_t *err) {
 
 static tacit_status_t cannot_open(const char *path, int code, tacit_error_t *err) {
   tacit_status_t status = code == 0 ? TACIT_ERR_MEMORY : code == ENOENT ? TACIT_ERR_MISSING : TACIT_ERR_IO;
-  return tacit_error_set(err, status, path, "cannot open %s: %s", path, code == 0 ? "out of memory" : strerror(code));
+  return tacit_error_set(err, status, path, "cannot open %s: %s", path,
+                         code == 0 ? "out of memory" : strerror(code));
 }
 
 static tacit_status_t open_path(tacit_csv_t *csv, tacit_error_t *err) {
@@ -164,8 +173,9 @@ static tacit_status_t open_path(tacit_csv_t *csv, tacit_error_t *err) {
 /* It stays open for whoever called. */
 static tacit_status_t open_standard_input(tacit_csv_t *csv, tacit_error_t *err) {
   if (isatty(STDIN_FILENO)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
-                           "standard input is a terminal: pipe CSV with a header row into it, or name a file");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "data",
+        "standard input is a terminal: pipe CSV with a header row into it, or name a file");
   }
   int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
   if (fd < 0) {
@@ -178,7 +188,8 @@ static tacit_status_t open_standard_input(tacit_csv_t *csv, tacit_error_t *err) 
   return csv->file != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
-tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, char separator, tacit_error_t *err) {
+tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, char separator,
+                              tacit_error_t *err) {
   *csv = (tacit_csv_t){.line = 1, .column = 1, .separator = separator};
   csv->ends_plain['\n'] = csv->ends_plain['\r'] = csv->ends_plain['"'] = csv->ends_plain['\0'] = true;
   bool is_standard = strcmp(path, "-") == 0;
@@ -225,7 +236,8 @@ static tacit_status_t begin_field(tacit_csv_t *csv, tacit_error_t *err) {
     csv->capacity = capacity;
   }
   if (csv->n_fields == max_fields) {
-    return error_here(csv, err, "a row has more than 65536 fields: what stands between them? --delimiter says so");
+    return error_here(csv, err,
+                      "a row has more than 65536 fields: what stands between them? --delimiter says so");
   }
   csv->starts[csv->n_fields] = csv->text.length;
   csv->fields[csv->n_fields++] = (tacit_csv_field_t){.line = csv->line, .column = csv->column};
@@ -250,15 +262,16 @@ static inline uint64_t zero_bytes(uint64_t x) {
   return ~(((x & low) + low) | x | low);
 }
 
-/* The first byte from p on that ends a plain field, or csv->end; eight at a time, so that a short field takes one branch. */
+/* The first byte from p on that ends a plain field, or csv->end; eight at a time, so that a short field takes
+ * one branch. */
 static const char *plain_end(const tacit_csv_t *csv, const char *p) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   const uint64_t ones = 0x0101010101010101, separators = ones * (unsigned char)csv->separator;
   for (; csv->end - p >= 8; p += 8) {
     uint64_t word;
     memcpy(&word, p, sizeof word);
-    uint64_t found = zero_bytes(word ^ separators) | zero_bytes(word ^ ones * '\n') | zero_bytes(word ^ ones * '\r') |
-                     zero_bytes(word ^ ones * '"') | zero_bytes(word);
+    uint64_t found = zero_bytes(word ^ separators) | zero_bytes(word ^ ones * '\n') |
+                     zero_bytes(word ^ ones * '\r') | zero_bytes(word ^ ones * '"') | zero_bytes(word);
     if (found != 0) {
       return p + __builtin_ctzll(found) / 8;
     }
@@ -294,7 +307,8 @@ static tacit_status_t read_plain(tacit_csv_t *csv, tacit_error_t *err) {
   }
 }
 
-/* The bytes of a quoted field that stand for themselves; leaves a quotation mark unread, or nothing at the end. */
+/* The bytes of a quoted field that stand for themselves; leaves a quotation mark unread, or nothing at the
+ * end. */
 static tacit_status_t read_quoted_run(tacit_csv_t *csv, tacit_error_t *err) {
   const char *p = csv->next;
   while (p < csv->end && *p != '"' && *p != '\0') {

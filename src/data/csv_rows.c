@@ -7,8 +7,8 @@
 
 enum { rows_unwatched = 1024 };
 
-static tacit_status_t complain(const tacit_csv_t *csv, const tacit_csv_field_t *at, const char *column, tacit_complaint_t what,
-                               tacit_error_t *err) {
+static tacit_status_t complain(const tacit_csv_t *csv, const tacit_csv_field_t *at, const char *column,
+                               tacit_complaint_t what, tacit_error_t *err) {
   return tacit_csv_error(csv, at, TACIT_ERR_DATA, err, "column '%s': %s", column, what);
 }
 
@@ -25,13 +25,15 @@ static tacit_status_t admit(tacit_reader_t *reader, size_t *unit, bool *is_kept,
              : tacit_reader_admit(reader, id->text, id->n, unit, is_kept, err);
 }
 
-static tacit_status_t read_row(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+static tacit_status_t read_row(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
+                               tacit_error_t *err) {
   const tacit_csv_t *csv = reader->state;
   size_t unit = 0;
   bool is_kept;
   if (csv->n_fields != reader->header.n_entries) {
     return tacit_csv_error(csv, &csv->fields[0], TACIT_ERR_SYNTAX, err,
-                           "a row of %zu fields; the header has %zu", csv->n_fields, reader->header.n_entries);
+                           "a row of %zu fields; the header has %zu", csv->n_fields,
+                           reader->header.n_entries);
   }
   tacit_status_t status = admit(reader, &unit, &is_kept, err);
   if (status == TACIT_OK && reader->at == reader->room) {
@@ -40,7 +42,8 @@ static tacit_status_t read_row(tacit_reader_t *reader, tacit_room_maker make_roo
   for (size_t i = 0; i < reader->n_columns && status == TACIT_OK; i++) {
     tacit_reader_column_t *column = &reader->columns[i];
     const tacit_csv_field_t *field = &csv->fields[column->field];
-    tacit_complaint_t wrong = tacit_rule_text(&column->rule, field->text, field->n, is_kept, &reader->values[i][reader->at]);
+    tacit_complaint_t wrong =
+        tacit_rule_text(&column->rule, field->text, field->n, is_kept, &reader->values[i][reader->at]);
     status = wrong == NULL ? TACIT_OK : complain(csv, field, column->rule.schema->name, wrong, err);
   }
   if (status != TACIT_OK) {
@@ -59,11 +62,10 @@ static tacit_status_t read_row(tacit_reader_t *reader, tacit_room_maker make_roo
 }
 
 /* A line with nothing on it: tolerated at the end of the file only. */
-static bool is_blank(const tacit_csv_t *csv) {
-  return csv->n_fields == 1 && csv->fields[0].n == 0;
-}
+static bool is_blank(const tacit_csv_t *csv) { return csv->n_fields == 1 && csv->fields[0].n == 0; }
 
-static tacit_status_t csv_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+static tacit_status_t csv_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
+                               tacit_error_t *err) {
   tacit_csv_t *csv = reader->state;
   tacit_csv_field_t blank = {0};
   for (;;) {
@@ -94,7 +96,8 @@ static tacit_status_t csv_rows(tacit_reader_t *reader, tacit_room_maker make_roo
 static tacit_status_t open_file(tacit_reader_t *reader, tacit_error_t *err) {
   tacit_csv_t *csv = reader->state = tacit_alloc_zero(1, sizeof *csv);
   char delimiter = '\0';
-  tacit_status_t status = csv != NULL ? tacit_delimiter_parse(reader->source.delimiter, &delimiter, err) : tacit_error_memory(err);
+  tacit_status_t status = csv != NULL ? tacit_delimiter_parse(reader->source.delimiter, &delimiter, err)
+                                      : tacit_error_memory(err);
   TACIT_THEN(status, tacit_csv_open(csv, reader->source.path, reader->source.encoding, delimiter, err));
   return status == TACIT_OK ? tacit_csv_read_header(csv, &reader->header, err) : status;
 }
@@ -113,4 +116,5 @@ static void close_file(tacit_reader_t *reader) {
   tacit_free(reader->state);
 }
 
-const tacit_reader_kind_t tacit_reader_csv = {.open = open_file, .check = choose_comma, .rows = csv_rows, .close = close_file};
+const tacit_reader_kind_t tacit_reader_csv = {
+    .open = open_file, .check = choose_comma, .rows = csv_rows, .close = close_file};

@@ -16,8 +16,9 @@ typedef struct tacit_csv_field {
 } tacit_csv_field_t;
 
 /*
- * A streaming reader of comma- or tab-separated files, plain or gzipped [RFC 4180]. Ours rather than a library's
- * because every message names line and column of the physical file, and because it must not hold the text.
+ * A streaming reader of comma- or tab-separated files, plain or gzipped [RFC 4180]. Ours rather than a
+ * library's because every message names line and column of the physical file, and because it must not hold
+ * the text.
  */
 typedef struct tacit_csv {
   char *path;
@@ -26,9 +27,9 @@ typedef struct tacit_csv {
   char *buffer;
   const char *next, *end; /* unread bytes of the buffer */
   char separator;
-  bool ends_plain[256];   /* bytes that end an unquoted field, or may not be in one */
-  size_t line, column;    /* of the next byte */
-  tacit_text_t text;      /* the record's fields, one after another */
+  bool ends_plain[256]; /* bytes that end an unquoted field, or may not be in one */
+  size_t line, column;  /* of the next byte */
+  tacit_text_t text;    /* the record's fields, one after another */
   tacit_csv_field_t *fields;
   size_t *starts; /* offsets of the fields in text, while it may still move */
   size_t n_fields, capacity;
@@ -36,12 +37,15 @@ typedef struct tacit_csv {
 } tacit_csv_t;
 
 /*
- * Open and choose the separator from the first line: that of comma, tab, semicolon and | which it has most often, outside of quotation marks; or `separator`, if it
- * is not '\0'. `encoding` is one that was checked; NULL: UTF-8, or UTF-16 where the file begins with its byte-order mark. Files that are known not to be
- * text are named as what they are.
+ * Open and choose the separator from the first line: that of comma, tab, semicolon and | which it has most
+ * often, outside of quotation marks; or `separator`, if it is not '\0'. `encoding` is one that was checked;
+ * NULL: UTF-8, or UTF-16 where the file begins with its byte-order mark. Files that are known not to be text
+ * are named as what they are.
  */
-TACIT_MUST_USE tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding, char separator, tacit_error_t *err);
-/* What the first n bytes of a file say that it is, in words that go on a sentence, with what reads it; NULL: they say nothing. */
+TACIT_MUST_USE tacit_status_t tacit_csv_open(tacit_csv_t *csv, const char *path, const char *encoding,
+                                             char separator, tacit_error_t *err);
+/* What the first n bytes of a file say that it is, in words that go on a sentence, with what reads it; NULL:
+ * they say nothing. */
 const char *tacit_file_kind(const char *bytes, size_t n);
 /* The character that "," or "tab" stands for; NULL is '\0'. */
 TACIT_MUST_USE tacit_status_t tacit_delimiter_parse(const char *text, char *delimiter, tacit_error_t *err);
@@ -77,8 +81,10 @@ TACIT_MUST_USE tacit_status_t tacit_dictionary_add(tacit_dictionary_t *dictionar
                                                    size_t *index, bool *is_new, tacit_error_t *err);
 void tacit_dictionary_clear(tacit_dictionary_t *dictionary);
 
-/* Read the header row; names end up in the order of the columns. Names are distinct and UTF-8; one may be empty. */
-TACIT_MUST_USE tacit_status_t tacit_csv_read_header(tacit_csv_t *csv, tacit_dictionary_t *names, tacit_error_t *err);
+/* Read the header row; names end up in the order of the columns. Names are distinct and UTF-8; one may be
+ * empty. */
+TACIT_MUST_USE tacit_status_t tacit_csv_read_header(tacit_csv_t *csv, tacit_dictionary_t *names,
+                                                    tacit_error_t *err);
 
 /* Persons in order of first appearance, and how many rows of each are kept. */
 typedef struct tacit_units {
@@ -91,7 +97,8 @@ typedef struct tacit_units {
 TACIT_MUST_USE tacit_status_t tacit_units_add(tacit_units_t *units, const char *id, size_t n, size_t max_rows,
                                               size_t *unit, bool *is_kept, tacit_error_t *err);
 /* Where the rows of each person begin once they are brought together, shape (n_units + 1); returned owned. */
-TACIT_MUST_USE tacit_status_t tacit_units_offsets(const tacit_units_t *units, size_t **offsets, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_units_offsets(const tacit_units_t *units, size_t **offsets,
+                                                  tacit_error_t *err);
 void tacit_units_clear(tacit_units_t *units);
 
 /* The rules of one column (rules.h); notes are of kept rows alone. */
@@ -99,7 +106,8 @@ typedef struct tacit_rule {
   const tacit_column_schema_t *schema; /* borrowed */
   tacit_dictionary_t levels;
   char no_level[320]; /* what to say of a value that is none of them */
-  char *decimal_mark; /* of a file whose fields semicolons separate: '.' or ',', as the first number with one has it, until then 0; NULL: a point */
+  char *decimal_mark; /* of a file whose fields semicolons separate: '.' or ',', as the first number with one
+                         has it, until then 0; NULL: a point */
   size_t n_clamped, n_far, n_missing; /* far: clamped by more than the width of the bounds */
 } tacit_rule_t;
 
@@ -112,17 +120,20 @@ typedef struct tacit_reader tacit_reader_t;
 /* Called where at == room: makes room for at least one more row. */
 typedef tacit_status_t (*tacit_room_maker)(void *user, tacit_error_t *err);
 
-/* One kind of source. What a function needs to remember is in reader->state, which `close` frees; NULL before `open`. */
+/* One kind of source. What a function needs to remember is in reader->state, which `close` frees; NULL before
+ * `open`. */
 typedef struct tacit_reader_kind {
-  tacit_status_t (*open)(tacit_reader_t *reader, tacit_error_t *err);  /* names into reader->header */
-  tacit_status_t (*check)(tacit_reader_t *reader, tacit_error_t *err); /* the columns, once they are chosen; may be NULL */
+  tacit_status_t (*open)(tacit_reader_t *reader, tacit_error_t *err); /* names into reader->header */
+  tacit_status_t (*check)(tacit_reader_t *reader,
+                          tacit_error_t *err); /* the columns, once they are chosen; may be NULL */
   tacit_status_t (*rows)(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err);
   void (*describe)(const tacit_reader_t *reader, size_t field,
                    tacit_text_t *text); /* what its metadata say, as a comment of a template; may be NULL */
   void (*close)(tacit_reader_t *reader);
 } tacit_reader_kind_t;
 
-extern const tacit_reader_kind_t tacit_reader_csv, tacit_reader_arrow, tacit_reader_stat, tacit_reader_database;
+extern const tacit_reader_kind_t tacit_reader_csv, tacit_reader_arrow, tacit_reader_stat,
+    tacit_reader_database;
 static const char tacit_odbc_prefix[] = "odbc:";
 /* Does the name of a file end so, in any case? `ending` is of lower-case letters. */
 bool tacit_has_ending(const char *path, const char *ending);
@@ -141,41 +152,44 @@ struct tacit_reader {
   tacit_dictionary_t header; /* names of the fields */
   tacit_reader_column_t *columns;
   size_t n_columns;
-  double **values;    /* of each column, shape (n_columns); rows at .. room - 1 are to be filled; the caller's */
+  double **values; /* of each column, shape (n_columns); rows at .. room - 1 are to be filled; the caller's */
   uint64_t *row_units; /* of each row likewise; not needed where the unit is a row */
   size_t at, room;
   size_t unit_field; /* SIZE_MAX: the unit is a row */
   tacit_units_t units;
   size_t n_rows, n_rows_dropped;
-  char decimal_mark; /* as in the columns' rules */
+  char decimal_mark;                      /* as in the columns' rules */
   char query_hash[TACIT_QUERY_HASH_SIZE]; /* "": there is none */
 };
 
 /* Refuse a catalogue or an encoding of what has none. */
 TACIT_MUST_USE tacit_status_t tacit_data_source_check(const tacit_data_source_t *source, tacit_error_t *err);
 /* Names of the columns alone. Clear in either case. */
-TACIT_MUST_USE tacit_status_t tacit_reader_begin(tacit_reader_t *reader, const tacit_data_source_t *source, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_reader_begin(tacit_reader_t *reader, const tacit_data_source_t *source,
+                                                 tacit_error_t *err);
 /* Read the header; n_columns == 0 means all of the schema. Clear in either case. */
-TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source_t *source, const tacit_schema_t *schema,
-                                                const char *const *columns, size_t n_columns, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source_t *source,
+                                                const tacit_schema_t *schema, const char *const *columns,
+                                                size_t n_columns, tacit_error_t *err);
 /* TACIT_ERR_INTERRUPTED where the watch (may be NULL) says stop. */
 TACIT_MUST_USE tacit_status_t tacit_watch_check(const tacit_stream_watch_t *watch, tacit_error_t *err);
 /*
- * TACIT_ERR_DATA for no rows at all, which are a mistake where their number is public. Under add-remove they are a neighbour of one
- * row, and a refusal would tell the two apart.
+ * TACIT_ERR_DATA for no rows at all, which are a mistake where their number is public. Under add-remove they
+ * are a neighbour of one row, and a refusal would tell the two apart.
  */
-TACIT_MUST_USE tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows, const char *path,
-                                                   tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows,
+                                                   const char *path, tacit_error_t *err);
 /* Read all rows; at least one, as above. */
-TACIT_MUST_USE tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
-                                                tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room,
+                                                void *user, tacit_error_t *err);
 tacit_table_notes_t tacit_reader_notes(const tacit_reader_t *reader);
 void tacit_reader_clear(tacit_reader_t *reader);
 /* The error for a column that has no values: it is not in the schema (NULL), or identifies persons. */
-tacit_status_t tacit_reader_no_column(const tacit_column_schema_t *schema, const char *name, tacit_error_t *err);
+tacit_status_t tacit_reader_no_column(const tacit_column_schema_t *schema, const char *name,
+                                      tacit_error_t *err);
 /* Count a row for its person where persons are the unit; whether it is kept. */
-TACIT_MUST_USE tacit_status_t tacit_reader_admit(tacit_reader_t *reader, const char *id, size_t n, size_t *unit, bool *is_kept,
-                                                 tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_reader_admit(tacit_reader_t *reader, const char *id, size_t n,
+                                                 size_t *unit, bool *is_kept, tacit_error_t *err);
 
 enum { TACIT_IDENTIFIER_SIZE = 96 };
 /* tacit_table_identifier() of what is being read. */

@@ -37,24 +37,32 @@ typedef struct database {
 
 static fetch_t how_to_fetch(SQLSMALLINT type) {
   switch (type) {
-    case SQL_TINYINT:
-    case SQL_SMALLINT:
-    case SQL_INTEGER:
-    case SQL_BIGINT: return FETCH_WHOLE;
-    case SQL_REAL:
-    case SQL_FLOAT:
-    case SQL_DOUBLE: return FETCH_REAL;
-    case SQL_BIT: return FETCH_BOOLEAN;
-    case SQL_NUMERIC:
-    case SQL_DECIMAL: return FETCH_DECIMAL;
-    case SQL_TYPE_DATE:
-    case SQL_TYPE_TIMESTAMP: return FETCH_DATE;
-    case SQL_BINARY:
-    case SQL_VARBINARY:
-    case SQL_LONGVARBINARY: return FETCH_BYTES;
-    case SQL_CHAR:
-    case SQL_WCHAR: return FETCH_PADDED;
-    default: return FETCH_TEXT;
+  case SQL_TINYINT:
+  case SQL_SMALLINT:
+  case SQL_INTEGER:
+  case SQL_BIGINT:
+    return FETCH_WHOLE;
+  case SQL_REAL:
+  case SQL_FLOAT:
+  case SQL_DOUBLE:
+    return FETCH_REAL;
+  case SQL_BIT:
+    return FETCH_BOOLEAN;
+  case SQL_NUMERIC:
+  case SQL_DECIMAL:
+    return FETCH_DECIMAL;
+  case SQL_TYPE_DATE:
+  case SQL_TYPE_TIMESTAMP:
+    return FETCH_DATE;
+  case SQL_BINARY:
+  case SQL_VARBINARY:
+  case SQL_LONGVARBINARY:
+    return FETCH_BYTES;
+  case SQL_CHAR:
+  case SQL_WCHAR:
+    return FETCH_PADDED;
+  default:
+    return FETCH_TEXT;
   }
 }
 
@@ -68,17 +76,20 @@ static tacit_status_t describe_field(tacit_reader_t *reader, size_t i, tacit_err
   tacit_text_t name = {0};
   size_t place;
   bool is_new = true;
-  if (!SQL_SUCCEEDED(SQLDescribeColW(database->odbc.statement, (SQLUSMALLINT)(i + 1), wide, 512, &length, &database->fields[i].type, &size, &digits,
-                                     &nullable))) {
+  if (!SQL_SUCCEEDED(SQLDescribeColW(database->odbc.statement, (SQLUSMALLINT)(i + 1), wide, 512, &length,
+                                     &database->fields[i].type, &size, &digits, &nullable))) {
     return tacit_odbc_error(&database->odbc, "the query's columns", err);
   }
   database->fields[i].how = how_to_fetch(database->fields[i].type);
   tacit_odbc_append(&name, wide, length < 0 ? 0 : length < 511 ? (size_t)length : 511);
-  tacit_status_t status = name.failed ? tacit_error_memory(err)
-                                      : tacit_dictionary_add(&reader->header, name.data != NULL ? name.data : "", name.length, &place, &is_new, err);
+  tacit_status_t status = name.failed
+                              ? tacit_error_memory(err)
+                              : tacit_dictionary_add(&reader->header, name.data != NULL ? name.data : "",
+                                                     name.length, &place, &is_new, err);
   if (status == TACIT_OK && !is_new) {
-    status = tacit_error_set(err, TACIT_ERR_SYNTAX, "query", "the query names column %zu and column %zu alike: give one another name (as ...)",
-                             place + 1, i + 1);
+    status = tacit_error_set(
+        err, TACIT_ERR_SYNTAX, "query",
+        "the query names column %zu and column %zu alike: give one another name (as ...)", place + 1, i + 1);
   }
   tacit_text_clear(&name);
   return status;
@@ -89,7 +100,8 @@ static tacit_status_t open_query(tacit_reader_t *reader, tacit_error_t *err) {
   SQLSMALLINT n = 0;
   char *query;
   if (source->query == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "a database needs a query: --query 'select ...', or --query @FILE");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                           "a database needs a query: --query 'select ...', or --query @FILE");
   }
   database_t *database = reader->state = tacit_alloc_zero(1, sizeof *database);
   if (database == NULL) {
@@ -103,7 +115,8 @@ static tacit_status_t open_query(tacit_reader_t *reader, tacit_error_t *err) {
   }
   tacit_free(query);
   database->n_fields = (size_t)n;
-  database->fields = status == TACIT_OK ? tacit_alloc_zero(database->n_fields, sizeof *database->fields) : NULL;
+  database->fields =
+      status == TACIT_OK ? tacit_alloc_zero(database->n_fields, sizeof *database->fields) : NULL;
   if (status == TACIT_OK && database->fields == NULL) {
     status = tacit_error_memory(err);
   }
@@ -113,17 +126,20 @@ static tacit_status_t open_query(tacit_reader_t *reader, tacit_error_t *err) {
   return status;
 }
 
-static tacit_status_t check_field(database_t *database, size_t slot, size_t at, const tacit_column_schema_t *schema, tacit_error_t *err) {
+static tacit_status_t check_field(database_t *database, size_t slot, size_t at,
+                                  const tacit_column_schema_t *schema, tacit_error_t *err) {
   field_t *field = &database->fields[at];
   field->slot = slot + 1;
   field->wants_digits = schema->type == TACIT_COLUMN_ID || tacit_cell_wants_digits(schema);
   if (field->how == FETCH_BYTES) {
-    return tacit_error_set(err, TACIT_ERR_DATA, schema->name, "column '%s': bytes are not read: make text or numbers of them in the query",
+    return tacit_error_set(err, TACIT_ERR_DATA, schema->name,
+                           "column '%s': bytes are not read: make text or numbers of them in the query",
                            schema->name);
   }
   if (field->how == FETCH_BOOLEAN && schema->type != TACIT_COLUMN_BINARY) {
     return tacit_error_set(err, TACIT_ERR_DATA, schema->name,
-                           "column '%s': true and false, where the schema wants none: make it type: binary, or convert it in the query",
+                           "column '%s': true and false, where the schema wants none: make it type: binary, "
+                           "or convert it in the query",
                            schema->name);
   }
   if (field->how == FETCH_DATE && field->wants_digits) {
@@ -139,11 +155,13 @@ static tacit_status_t check_fields(tacit_reader_t *reader, tacit_error_t *err) {
     status = check_field(database, i, reader->columns[i].field, reader->columns[i].rule.schema, err);
   }
   if (status == TACIT_OK && reader->unit_field != SIZE_MAX) {
-    status = check_field(database, reader->n_columns, reader->unit_field, tacit_schema_find(reader->schema, tacit_schema_unit(reader->schema)), err);
+    status = check_field(database, reader->n_columns, reader->unit_field,
+                         tacit_schema_find(reader->schema, tacit_schema_unit(reader->schema)), err);
   }
   database->cells = tacit_alloc_zero(reader->n_columns + 1, sizeof *database->cells);
   database->texts = tacit_alloc_zero(reader->n_columns + 1, sizeof *database->texts);
-  return status != TACIT_OK || (database->cells != NULL && database->texts != NULL) ? status : tacit_error_memory(err);
+  return status != TACIT_OK || (database->cells != NULL && database->texts != NULL) ? status
+                                                                                    : tacit_error_memory(err);
 }
 
 /* ---- values ---- */
@@ -156,7 +174,8 @@ static SQLRETURN get_text(database_t *database, size_t at, tacit_text_t *text, b
   SQLRETURN code;
   text->length = 0;
   do {
-    code = SQLGetData(database->odbc.statement, (SQLUSMALLINT)(at + 1), SQL_C_WCHAR, wide, sizeof wide, &length);
+    code =
+        SQLGetData(database->odbc.statement, (SQLUSMALLINT)(at + 1), SQL_C_WCHAR, wide, sizeof wide, &length);
     *is_null = SQL_SUCCEEDED(code) && length == SQL_NULL_DATA;
     if (SQL_SUCCEEDED(code) && !*is_null) {
       bool is_more = length == SQL_NO_TOTAL || length >= (SQLLEN)sizeof wide;
@@ -167,7 +186,8 @@ static SQLRETURN get_text(database_t *database, size_t at, tacit_text_t *text, b
   return code == SQL_NO_DATA ? SQL_SUCCESS : code;
 }
 
-/* The digits of a decimal: a number, and text for levels and identifiers if there is nothing but zeros after its point. */
+/* The digits of a decimal: a number, and text for levels and identifiers if there is nothing but zeros after
+ * its point. */
 static void put_decimal(tacit_cell_t *cell, const tacit_text_t *text) {
   size_t n = text->length;
   const char *point = n > 0 ? memchr(text->data, '.', n) : NULL;
@@ -225,23 +245,25 @@ static SQLRETURN get_cell(database_t *database, size_t at, const field_t *field,
   SQL_TIMESTAMP_STRUCT date = {0};
   cell->text = NULL;
   switch (field->how) {
-    case FETCH_WHOLE:
-      code = SQLGetData(statement, place, SQL_C_SBIGINT, &number, sizeof number, &length);
-      tacit_cell_whole(cell, number < 0 ? -(uint64_t)number : (uint64_t)number, number < 0, field->wants_digits);
-      break;
-    case FETCH_REAL:
-      code = SQLGetData(statement, place, SQL_C_DOUBLE, &real, sizeof real, &length);
-      tacit_cell_real(cell, real, field->wants_digits);
-      break;
-    case FETCH_BOOLEAN:
-      code = SQLGetData(statement, place, SQL_C_BIT, &bit, sizeof bit, &length);
-      tacit_cell_whole(cell, bit, false, false);
-      break;
-    case FETCH_DATE:
-      code = SQLGetData(statement, place, SQL_C_TYPE_TIMESTAMP, &date, sizeof date, &length);
-      put_date(cell, &date);
-      break;
-    default: return get_wordy(database, at, field, cell);
+  case FETCH_WHOLE:
+    code = SQLGetData(statement, place, SQL_C_SBIGINT, &number, sizeof number, &length);
+    tacit_cell_whole(cell, number < 0 ? -(uint64_t)number : (uint64_t)number, number < 0,
+                     field->wants_digits);
+    break;
+  case FETCH_REAL:
+    code = SQLGetData(statement, place, SQL_C_DOUBLE, &real, sizeof real, &length);
+    tacit_cell_real(cell, real, field->wants_digits);
+    break;
+  case FETCH_BOOLEAN:
+    code = SQLGetData(statement, place, SQL_C_BIT, &bit, sizeof bit, &length);
+    tacit_cell_whole(cell, bit, false, false);
+    break;
+  case FETCH_DATE:
+    code = SQLGetData(statement, place, SQL_C_TYPE_TIMESTAMP, &date, sizeof date, &length);
+    put_date(cell, &date);
+    break;
+  default:
+    return get_wordy(database, at, field, cell);
   }
   if (length == SQL_NULL_DATA) {
     cell->kind = TACIT_CELL_MISSING;
@@ -253,7 +275,8 @@ static SQLRETURN get_cell(database_t *database, size_t at, const field_t *field,
 
 static const char broke[] = "reading the query's rows broke off, and nothing was spent or written";
 
-static tacit_status_t read_row(tacit_reader_t *reader, size_t row, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+static tacit_status_t read_row(tacit_reader_t *reader, size_t row, tacit_room_maker make_room, void *user,
+                               tacit_error_t *err) {
   database_t *database = reader->state;
   for (size_t i = 0; i < database->n_fields; i++) { /* some drivers give columns in their order alone */
     const field_t *field = &database->fields[i];
@@ -264,10 +287,12 @@ static tacit_status_t read_row(tacit_reader_t *reader, size_t row, tacit_room_ma
       return tacit_error_memory(err);
     }
   }
-  return tacit_reader_put(reader, database->cells, &database->cells[reader->n_columns], row, make_room, user, err);
+  return tacit_reader_put(reader, database->cells, &database->cells[reader->n_columns], row, make_room, user,
+                          err);
 }
 
-static tacit_status_t read_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+static tacit_status_t read_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
+                                tacit_error_t *err) {
   enum { rows_unwatched = 1024 };
   database_t *database = reader->state;
   SQLRETURN code = SQLExecute(database->odbc.statement);
@@ -305,4 +330,5 @@ static void close_query(tacit_reader_t *reader) {
   tacit_free(database);
 }
 
-const tacit_reader_kind_t tacit_reader_database = {.open = open_query, .check = check_fields, .rows = read_rows, .close = close_query};
+const tacit_reader_kind_t tacit_reader_database = {
+    .open = open_query, .check = check_fields, .rows = read_rows, .close = close_query};

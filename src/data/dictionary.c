@@ -1,5 +1,6 @@
 /*
- * Texts in the order in which they were first met, found again by hashing: levels, identifiers, names of a header.
+ * Texts in the order in which they were first met, found again by hashing: levels, identifiers, names of a
+ * header.
  */
 #include <string.h>
 
@@ -19,8 +20,8 @@ static uint64_t hash(const char *text, size_t n) { /* FNV-1a, finished by a mixe
   return h ^ (h >> 32);
 }
 
-static bool is_entry(const tacit_dictionary_t *dictionary, tacit_dictionary_slot_t slot, uint64_t h, const char *text,
-                     size_t n) {
+static bool is_entry(const tacit_dictionary_t *dictionary, tacit_dictionary_slot_t slot, uint64_t h,
+                     const char *text, size_t n) {
   if (slot.hash != h) {
     return false; /* spares a look at the text, which is seldom in the cache */
   }

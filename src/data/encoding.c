@@ -25,11 +25,11 @@ static bool is_known(const char *encoding) {
 }
 
 tacit_status_t tacit_encoding_check(const char *encoding, tacit_error_t *err) {
-  return is_known(encoding)
-             ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding",
-                               "--encoding '%s' is not known here: expected a name such as latin1, windows-1252 or utf-16; iconv -l lists them",
-                               encoding);
+  return is_known(encoding) ? TACIT_OK
+                            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding",
+                                              "--encoding '%s' is not known here: expected a name such as "
+                                              "latin1, windows-1252 or utf-16; iconv -l lists them",
+                                              encoding);
 }
 
 tacit_recoder_t *tacit_recoder_new(const char *encoding) {
@@ -57,14 +57,13 @@ char *tacit_recoder_room(tacit_recoder_t *recoder, size_t *n) {
   return recoder->bytes + recoder->n;
 }
 
-void tacit_recoder_put(tacit_recoder_t *recoder, size_t n) {
-  recoder->n += n;
-}
+void tacit_recoder_put(tacit_recoder_t *recoder, size_t n) { recoder->n += n; }
 
 size_t tacit_recoder_convert(tacit_recoder_t *recoder, bool is_end, char *out, size_t size, bool *is_wrong) {
   char *from = recoder->bytes, *to = out;
   size_t left = recoder->n, room = size;
-  bool is_stuck = left > 0 && iconv(recoder->to_utf8, &from, &left, &to, &room) == (size_t)-1 && (errno == EILSEQ || (errno == EINVAL && is_end));
+  bool is_stuck = left > 0 && iconv(recoder->to_utf8, &from, &left, &to, &room) == (size_t)-1 &&
+                  (errno == EILSEQ || (errno == EINVAL && is_end));
   memmove(recoder->bytes, from, left);
   recoder->n = left;
   if (is_end && left == 0 && !recoder->is_flushed) { /* what a state held back */

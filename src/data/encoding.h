@@ -4,7 +4,8 @@
 
 #include "tacit/base.h"
 
-/* TACIT_ERR_ARGUMENT for what iconv does not know here, and for its suffixes ("//IGNORE" drops bytes and says nothing). */
+/* TACIT_ERR_ARGUMENT for what iconv does not know here, and for its suffixes ("//IGNORE" drops bytes and says
+ * nothing). */
 TACIT_MUST_USE tacit_status_t tacit_encoding_check(const char *encoding, tacit_error_t *err);
 
 enum { TACIT_RECODER_ROOM = 1 << 17 };
@@ -18,8 +19,8 @@ char *tacit_recoder_room(tacit_recoder_t *recoder, size_t *n);
 /* n bytes went there. */
 void tacit_recoder_put(tacit_recoder_t *recoder, size_t n);
 /*
- * Puts the text of what is there to out, shape (size), and returns its length: as much as is whole and has room. is_end: no more bytes come.
- * *is_wrong: nothing was put, and what is there is no text in the encoding.
+ * Puts the text of what is there to out, shape (size), and returns its length: as much as is whole and has
+ * room. is_end: no more bytes come. *is_wrong: nothing was put, and what is there is no text in the encoding.
  */
 size_t tacit_recoder_convert(tacit_recoder_t *recoder, bool is_end, char *out, size_t size, bool *is_wrong);
 

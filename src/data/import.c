@@ -1,6 +1,7 @@
 /*
- * From CSV or a stream to a directory of columns, in one pass and little memory: values are collected by column and added to its file as they
- * fill a buffer. Where units are persons, rows are first written in the order of the file, then brought together.
+ * From CSV or a stream to a directory of columns, in one pass and little memory: values are collected by
+ * column and added to its file as they fill a buffer. Where units are persons, rows are first written in the
+ * order of the file, then brought together.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ typedef struct import {
   uint64_t *units; /* shape (BUFFER); NULL: the unit is a row */
 } import_t;
 
-static const char order_name[] = "order.tmp"; /* the person of each row, in the order of the file; then its place */
+static const char order_name[] =
+    "order.tmp"; /* the person of each row, in the order of the file; then its place */
 
 static const char *unsorted_name(size_t column, char out[TACIT_COLUMN_FILE_SIZE]) {
   snprintf(out, TACIT_COLUMN_FILE_SIZE, "rows-%zu.tmp", column + 1);
@@ -36,7 +38,8 @@ static tacit_status_t flush(void *user, tacit_error_t *err) {
   char name[TACIT_COLUMN_FILE_SIZE];
   for (size_t i = 0; i < import->reader.n_columns && status == TACIT_OK; i++) {
     (void)(import->units != NULL ? unsorted_name(i, name) : tacit_column_file(i, name));
-    status = tacit_directory_append(&import->dir, name, import->buffers + i * BUFFER, n * sizeof(double), err);
+    status =
+        tacit_directory_append(&import->dir, name, import->buffers + i * BUFFER, n * sizeof(double), err);
   }
   if (status == TACIT_OK && import->units != NULL) {
     status = tacit_directory_append(&import->dir, order_name, import->units, n * sizeof(uint64_t), err);
@@ -48,7 +51,8 @@ static tacit_status_t flush(void *user, tacit_error_t *err) {
 /* ---- persons ---- */
 
 /* Open a file made before, of n words; or make it. */
-static tacit_status_t map(import_t *import, const char *name, bool is_new, size_t n, tacit_mapping_t *mapping, tacit_error_t *err) {
+static tacit_status_t map(import_t *import, const char *name, bool is_new, size_t n, tacit_mapping_t *mapping,
+                          tacit_error_t *err) {
   tacit_status_t status = tacit_directory_name(&import->dir, name, err);
   if (status != TACIT_OK) {
     return status;
@@ -58,9 +62,10 @@ static tacit_status_t map(import_t *import, const char *name, bool is_new, size_
                 : tacit_mapping_open(mapping, path, n * sizeof(double), err);
 }
 
-/* Move the values of one column to where their persons' rows are. Rows near each other stay near each other in most files. */
-static tacit_status_t scatter(const import_t *import, const size_t *offsets, size_t *next, const tacit_mapping_t mappings[3],
-                              tacit_error_t *err) {
+/* Move the values of one column to where their persons' rows are. Rows near each other stay near each other
+ * in most files. */
+static tacit_status_t scatter(const import_t *import, const size_t *offsets, size_t *next,
+                              const tacit_mapping_t mappings[3], tacit_error_t *err) {
   const uint64_t *units = (const uint64_t *)mappings[0].data;
   const double *from = (const double *)mappings[1].data;
   double *to = (double *)mappings[2].data;
@@ -82,10 +87,13 @@ static tacit_status_t scatter(const import_t *import, const size_t *offsets, siz
 /* The file named last, which holds records. */
 static tacit_status_t remove_file(const import_t *import, tacit_error_t *err) {
   const char *path = import->dir.file.data;
-  return unlink(path) == 0 ? TACIT_OK : tacit_error_set(err, TACIT_ERR_IO, path, "cannot remove %s: %s", path, strerror(errno));
+  return unlink(path) == 0
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_IO, path, "cannot remove %s: %s", path, strerror(errno));
 }
 
-static tacit_status_t group_column(import_t *import, size_t column, const size_t *offsets, size_t *next, tacit_error_t *err) {
+static tacit_status_t group_column(import_t *import, size_t column, const size_t *offsets, size_t *next,
+                                   tacit_error_t *err) {
   tacit_mapping_t mappings[3] = {0}; /* units, values as they came, values as they stay */
   char old[TACIT_COLUMN_FILE_SIZE], new[TACIT_COLUMN_FILE_SIZE];
   size_t n = import->reader.n_rows;
@@ -104,11 +112,13 @@ static tacit_status_t group_column(import_t *import, size_t column, const size_t
 
 static tacit_status_t group(import_t *import, tacit_error_t *err) {
   size_t n = import->reader.units.ids.n_entries, *offsets = NULL, *next = tacit_alloc(n, sizeof *next);
-  tacit_status_t status = next != NULL ? tacit_units_offsets(&import->reader.units, &offsets, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      next != NULL ? tacit_units_offsets(&import->reader.units, &offsets, err) : tacit_error_memory(err);
   for (size_t i = 0; i < import->reader.n_columns && status == TACIT_OK; i++) {
     status = group_column(import, i, offsets, next, err);
   }
-  TACIT_THEN(status, tacit_directory_append(&import->dir, TACIT_OFFSETS_NAME, offsets, (n + 1) * sizeof *offsets, err));
+  TACIT_THEN(status, tacit_directory_append(&import->dir, TACIT_OFFSETS_NAME, offsets,
+                                            (n + 1) * sizeof *offsets, err));
   TACIT_THEN(status, tacit_directory_sync(&import->dir, TACIT_OFFSETS_NAME, err));
   TACIT_THEN(status, tacit_directory_name(&import->dir, order_name, err));
   TACIT_THEN(status, remove_file(import, err));
@@ -146,7 +156,8 @@ static tacit_status_t write_manifest(import_t *import, const tacit_schema_t *sch
   return status;
 }
 
-static tacit_status_t read_rows(import_t *import, const tacit_data_source_t *source, const tacit_schema_t *schema, tacit_error_t *err) {
+static tacit_status_t read_rows(import_t *import, const tacit_data_source_t *source,
+                                const tacit_schema_t *schema, tacit_error_t *err) {
   tacit_status_t status = tacit_reader_open(&import->reader, source, schema, NULL, 0, err);
   if (status != TACIT_OK) {
     return status;
@@ -166,8 +177,8 @@ static tacit_status_t read_rows(import_t *import, const tacit_data_source_t *sou
   return status == TACIT_OK ? flush(import, err) : status;
 }
 
-static tacit_status_t write_columns(import_t *import, const tacit_data_source_t *source, const tacit_schema_t *schema,
-                                    tacit_error_t *err) {
+static tacit_status_t write_columns(import_t *import, const tacit_data_source_t *source,
+                                    const tacit_schema_t *schema, tacit_error_t *err) {
   char name[TACIT_COLUMN_FILE_SIZE];
   tacit_status_t status = read_rows(import, source, schema, err);
   if (status == TACIT_OK && import->units != NULL) {
@@ -182,11 +193,14 @@ static tacit_status_t write_columns(import_t *import, const tacit_data_source_t 
 }
 
 /* Nothing of the records may be left without a word. */
-static tacit_status_t clear(import_t *import, const char *directory, tacit_status_t status, tacit_error_t *err) {
+static tacit_status_t clear(import_t *import, const char *directory, tacit_status_t status,
+                            tacit_error_t *err) {
   tacit_text_t path = {0};
-  tacit_text_append(&path, import->dir.temporary.data != NULL ? import->dir.temporary.data : directory, import->dir.temporary.length);
+  tacit_text_append(&path, import->dir.temporary.data != NULL ? import->dir.temporary.data : directory,
+                    import->dir.temporary.length);
   if (!tacit_directory_clear(&import->dir)) {
-    status = tacit_error_set(err, status, "out", "cannot remove %s, which holds records: remove it", path.failed ? directory : path.data);
+    status = tacit_error_set(err, status, "out", "cannot remove %s, which holds records: remove it",
+                             path.failed ? directory : path.data);
   }
   tacit_text_clear(&path);
   tacit_reader_clear(&import->reader);
@@ -195,8 +209,8 @@ static tacit_status_t clear(import_t *import, const char *directory, tacit_statu
   return status;
 }
 
-static tacit_status_t import_rows(const tacit_data_source_t *source, const tacit_schema_t *schema, const char *directory,
-                                    tacit_table_notes_t *notes, tacit_error_t *err) {
+static tacit_status_t import_rows(const tacit_data_source_t *source, const tacit_schema_t *schema,
+                                  const char *directory, tacit_table_notes_t *notes, tacit_error_t *err) {
   import_t import = {.dir = tacit_directory_none};
   tacit_status_t status = tacit_columns_check_machine(err);
   TACIT_THEN(status, tacit_directory_begin(&import.dir, directory, true, err));
@@ -207,8 +221,9 @@ static tacit_status_t import_rows(const tacit_data_source_t *source, const tacit
   return clear(&import, directory, status, err);
 }
 
-tacit_status_t tacit_table_import_source(const tacit_data_source_t *source, const tacit_schema_t *schema, const char *directory,
-                                         tacit_table_notes_t *notes, tacit_error_t *err) {
+tacit_status_t tacit_table_import_source(const tacit_data_source_t *source, const tacit_schema_t *schema,
+                                         const char *directory, tacit_table_notes_t *notes,
+                                         tacit_error_t *err) {
   tacit_status_t status = import_rows(source, schema, directory, notes, err);
   tacit_arrow_release(source->stream);
   return status;
@@ -219,12 +234,16 @@ tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema
   return tacit_table_import_source(&(tacit_data_source_t){.path = path}, schema, directory, notes, err);
 }
 
-tacit_status_t tacit_table_import_watched(const char *path, const tacit_schema_t *schema, const char *directory,
-                                          const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err) {
-  return tacit_table_import_source(&(tacit_data_source_t){.path = path, .watch = watch}, schema, directory, notes, err);
+tacit_status_t tacit_table_import_watched(const char *path, const tacit_schema_t *schema,
+                                          const char *directory, const tacit_stream_watch_t *watch,
+                                          tacit_table_notes_t *notes, tacit_error_t *err) {
+  return tacit_table_import_source(&(tacit_data_source_t){.path = path, .watch = watch}, schema, directory,
+                                   notes, err);
 }
 
-tacit_status_t tacit_table_import_stream(struct ArrowArrayStream *stream, const tacit_schema_t *schema, const char *directory,
-                                         const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err) {
-  return tacit_table_import_source(&(tacit_data_source_t){.stream = stream, .watch = watch}, schema, directory, notes, err);
+tacit_status_t tacit_table_import_stream(struct ArrowArrayStream *stream, const tacit_schema_t *schema,
+                                         const char *directory, const tacit_stream_watch_t *watch,
+                                         tacit_table_notes_t *notes, tacit_error_t *err) {
+  return tacit_table_import_source(&(tacit_data_source_t){.stream = stream, .watch = watch}, schema,
+                                   directory, notes, err);
 }

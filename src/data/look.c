@@ -1,18 +1,15 @@
 /*
- * What a field of a CSV file looks like, for messages that name what was found instead of what was expected. Values are never in them.
+ * What a field of a CSV file looks like, for messages that name what was found instead of what was expected.
+ * Values are never in them.
  */
 #include <string.h>
 
 #include "base/number.h"
 #include "data/data_internal.h"
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /* How many of the bytes from `at` on are digits (or letters), at most `most`. */
 static size_t run(const char *text, size_t n, size_t at, bool (*is)(char), size_t most) {
@@ -36,12 +33,14 @@ static bool is_date(const char *text, size_t n) {
   size_t digits = run(text, n, at, is_digit, 2), letters = run(text, n, at, is_letter, 9);
   at += digits > 0 ? digits : letters;
   bool is_month = digits > 0 || letters >= 3;
-  if (strchr("-/.", separator) == NULL || separator == '\0' || !is_month || at >= n || text[at++] != separator) {
+  if (strchr("-/.", separator) == NULL || separator == '\0' || !is_month || at >= n ||
+      text[at++] != separator) {
     return false;
   }
   size_t year = run(text, n, at, is_digit, 4);
   at += year;
-  return year > 0 && (at == n || ((text[at] == ' ' || text[at] == 'T') && run(text, n, at + 1, is_digit, 2) > 0));
+  return year > 0 &&
+         (at == n || ((text[at] == ' ' || text[at] == 'T') && run(text, n, at + 1, is_digit, 2) > 0));
 }
 
 static bool is_word(const char *text, size_t n, const char *const *words, size_t n_words) {
@@ -68,8 +67,10 @@ static bool is_comma_number(const char *text, size_t n) {
 }
 
 tacit_look_t tacit_look(const char *text, size_t n) {
-  static const char *const truths[] = {"TRUE", "FALSE", "True", "False", "true", "false", "T", "yes", "no", "Yes", "No", "YES", "NO"};
-  static const char *const missings[] = {"NaN", "nan", "N/A", "n/a", "#N/A", "na", "null", "NULL", "None", "none", "."};
+  static const char *const truths[] = {"TRUE", "FALSE", "True", "False", "true", "false", "T",
+                                       "yes",  "no",    "Yes",  "No",    "YES",  "NO"};
+  static const char *const missings[] = {"NaN",  "nan",  "N/A",  "n/a",  "#N/A", "na",
+                                         "null", "NULL", "None", "none", "."};
   double value;
   if (tacit_is_missing(text, n) || is_word(text, n, missings, sizeof missings / sizeof missings[0])) {
     return TACIT_LOOK_MISSING;
@@ -87,6 +88,7 @@ tacit_look_t tacit_look(const char *text, size_t n) {
 }
 
 const char *tacit_look_string(tacit_look_t look) {
-  static const char *const words[] = {"text", "a number", "a number with a comma", "a date or time", "true or false", "a missing value"};
+  static const char *const words[] = {"text",           "a number",      "a number with a comma",
+                                      "a date or time", "true or false", "a missing value"};
   return words[look];
 }

@@ -71,10 +71,12 @@ static void append_column(tacit_text_t *text, const tacit_column_schema_t *colum
   tacit_text_printf(text, column->out_of_range == TACIT_RANGE_ERROR ? ", out_of_range: error}\n" : "}\n");
 }
 
-void tacit_manifest_append(tacit_text_t *text, const tacit_manifest_t *manifest, const tacit_schema_t *schema) {
+void tacit_manifest_append(tacit_text_t *text, const tacit_manifest_t *manifest,
+                           const tacit_schema_t *schema) {
   const char *unit = tacit_schema_unit(schema);
   tacit_text_printf(text,
-                    "# Written by tacit import. PRIVATE: the counts here and the values in the files beside it are of records.\n"
+                    "# Written by tacit import. PRIVATE: the counts here and the values in the files beside "
+                    "it are of records.\n"
                     "format: %d\nrows: %zu\n",
                     (int)TACIT_COLUMNS_VERSION, manifest->n_rows);
   if (unit != NULL) {
@@ -99,10 +101,12 @@ void tacit_manifest_append(tacit_text_t *text, const tacit_manifest_t *manifest,
 
 /* ---- reading ---- */
 
-static tacit_status_t read_counts(tacit_yaml_t *yaml, const yaml_node_t *root, const char *key, size_t n, size_t **counts) {
+static tacit_status_t read_counts(tacit_yaml_t *yaml, const yaml_node_t *root, const char *key, size_t n,
+                                  size_t **counts) {
   const yaml_node_t *list = tacit_yaml_find_in(yaml, root, key);
   if (list == NULL || list->type != YAML_SEQUENCE_NODE || tacit_yaml_length(list) != n) {
-    return tacit_yaml_fault(yaml, list != NULL ? list : root, "%s: expected a list of %zu counts, one a column", key, n);
+    return tacit_yaml_fault(yaml, list != NULL ? list : root,
+                            "%s: expected a list of %zu counts, one a column", key, n);
   }
   *counts = tacit_alloc_zero(n, sizeof **counts);
   tacit_status_t status = *counts != NULL ? TACIT_OK : tacit_error_memory(yaml->err);
@@ -125,22 +129,27 @@ static tacit_status_t read_query(tacit_yaml_t *yaml, const yaml_node_t *value, t
 /* What the parts must be together; counts are as many as the schema says. */
 static tacit_status_t settle(tacit_yaml_t *yaml, tacit_manifest_t *manifest, const yaml_node_t *root) {
   const yaml_node_t *units = tacit_yaml_key_in(yaml, root, "units");
-  bool has_units = tacit_schema_unit(manifest->schema) != NULL, has_dropped = tacit_yaml_key_in(yaml, root, "rows_dropped") != NULL;
+  bool has_units = tacit_schema_unit(manifest->schema) != NULL,
+       has_dropped = tacit_yaml_key_in(yaml, root, "rows_dropped") != NULL;
   if (has_units != (units != NULL) || has_units != has_dropped || manifest->n_units > manifest->n_rows ||
       (has_units && (manifest->n_units == 0) != (manifest->n_rows == 0))) {
-    return tacit_yaml_fault(yaml, units != NULL ? units : root,
-                            "units and rows_dropped go with a person column as unit, of at least one row each");
+    return tacit_yaml_fault(
+        yaml, units != NULL ? units : root,
+        "units and rows_dropped go with a person column as unit, of at least one row each");
   }
   for (size_t i = 0; i < tacit_schema_n_columns(manifest->schema); i++) {
     manifest->n_columns += tacit_schema_column(manifest->schema, i)->type != TACIT_COLUMN_ID;
   }
   tacit_status_t status = read_counts(yaml, root, "clamped", manifest->n_columns, &manifest->n_clamped);
-  return status == TACIT_OK ? read_counts(yaml, root, "missing", manifest->n_columns, &manifest->n_missing) : status;
+  return status == TACIT_OK ? read_counts(yaml, root, "missing", manifest->n_columns, &manifest->n_missing)
+                            : status;
 }
 
 static tacit_status_t read_root(tacit_yaml_t *yaml, tacit_manifest_t *manifest, const yaml_node_t *root) {
-  static const char *const keys[] = {"format", "rows", "units", "rows_dropped", "clamped", "missing", "schema", "query", NULL};
-  size_t version = 0, *const counts[] = {&version, &manifest->n_rows, &manifest->n_units, &manifest->n_rows_dropped};
+  static const char *const keys[] = {"format", "rows",  "units", "rows_dropped", "clamped", "missing",
+                                     "schema", "query", NULL};
+  size_t version = 0, *const counts[] = {&version, &manifest->n_rows, &manifest->n_units,
+                                         &manifest->n_rows_dropped};
   tacit_status_t status = tacit_yaml_mapping(yaml, root, "a manifest", keys);
   for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == TACIT_OK; i++) {
     status = tacit_yaml_whole(yaml, tacit_yaml_find_in(yaml, root, keys[i]), keys[i], 0, 0x1p53, counts[i]);
@@ -148,9 +157,11 @@ static tacit_status_t read_root(tacit_yaml_t *yaml, tacit_manifest_t *manifest, 
   if (status != TACIT_OK) {
     return status;
   }
-  const yaml_node_t *format = tacit_yaml_find_in(yaml, root, "format"), *schema = tacit_yaml_find_in(yaml, root, "schema");
+  const yaml_node_t *format = tacit_yaml_find_in(yaml, root, "format"),
+                    *schema = tacit_yaml_find_in(yaml, root, "schema");
   if (format != NULL && version != TACIT_COLUMNS_VERSION) {
-    return tacit_yaml_fault(yaml, format, "columns of format %zu, this program knows format %d: import again", version, (int)TACIT_COLUMNS_VERSION);
+    return tacit_yaml_fault(yaml, format, "columns of format %zu, this program knows format %d: import again",
+                            version, (int)TACIT_COLUMNS_VERSION);
   }
   if (format == NULL || schema == NULL || tacit_yaml_find_in(yaml, root, "rows") == NULL) {
     return tacit_yaml_fault(yaml, root, "a manifest needs its format, rows and a schema");
@@ -158,7 +169,8 @@ static tacit_status_t read_root(tacit_yaml_t *yaml, tacit_manifest_t *manifest, 
   status = read_query(yaml, tacit_yaml_find_in(yaml, root, "query"), manifest);
   if (status == TACIT_OK) {
     manifest->schema = tacit_alloc_zero(1, sizeof *manifest->schema);
-    status = manifest->schema != NULL ? tacit_schema_read_node(yaml, manifest->schema, schema) : tacit_error_memory(yaml->err);
+    status = manifest->schema != NULL ? tacit_schema_read_node(yaml, manifest->schema, schema)
+                                      : tacit_error_memory(yaml->err);
   }
   return status == TACIT_OK ? settle(yaml, manifest, root) : status;
 }
@@ -170,7 +182,8 @@ tacit_status_t tacit_manifest_parse(tacit_manifest_t *manifest, const char *text
   tacit_status_t status = tacit_yaml_load(&yaml, text, n);
   if (status == TACIT_OK) {
     const yaml_node_t *root = yaml_document_get_root_node(&yaml.document);
-    status = root != NULL ? read_root(&yaml, manifest, root) : tacit_error_set(err, TACIT_ERR_SCHEMA, name, "%s is empty: import again", name);
+    status = root != NULL ? read_root(&yaml, manifest, root)
+                          : tacit_error_set(err, TACIT_ERR_SCHEMA, name, "%s is empty: import again", name);
   }
   tacit_yaml_close(&yaml);
   return status;

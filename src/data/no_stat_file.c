@@ -7,8 +7,10 @@
 static tacit_status_t refuse(tacit_reader_t *reader, tacit_error_t *err) {
   const char *path = reader->source.path;
   return tacit_error_set(err, TACIT_ERR_STATE, path,
-                         "%s: this program was built without ReadStat, which reads SAS, SPSS and Stata files: export it as CSV, or build with "
-                         "libreadstat-dev", path);
+                         "%s: this program was built without ReadStat, which reads SAS, SPSS and Stata "
+                         "files: export it as CSV, or build with "
+                         "libreadstat-dev",
+                         path);
 }
 
 bool tacit_is_stat_file(const char *path) {

@@ -1,6 +1,7 @@
 /*
- * Connections by ODBC that cannot write: no autocommit, always rolled back, and read-only by the database's own word where it has one. ODBC's
- * read-only mode alone is not enough: drivers were seen to run DELETE under it.
+ * Connections by ODBC that cannot write: no autocommit, always rolled back, and read-only by the database's
+ * own word where it has one. ODBC's read-only mode alone is not enough: drivers were seen to run DELETE under
+ * it.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -71,7 +72,8 @@ static const struct {
               {"42P01", "it names a table that is not there"},
               {"42S22", "it names a column that is not there"},
               {"42703", "it names a column that is not there"},
-              {"42", "the database does not understand it: a slip in the SQL, a name that is not there, or no right to read it"},
+              {"42", "the database does not understand it: a slip in the SQL, a name that is not there, or "
+                     "no right to read it"},
               {"22", "a value cannot be computed or converted in one of the rows"},
               {"40", "the database ended the transaction because of others: try again"},
               {"53", "the database has no memory or disk space for it"},
@@ -97,8 +99,8 @@ static tacit_status_t fail(SQLSMALLINT kind, SQLHANDLE handle, const char *what,
       words = states[i].words;
     }
   }
-  return tacit_error_set(err, TACIT_ERR_IO, "data", "%s: %s%s%s%s", what, words, state[0] != '\0' ? " (SQLSTATE " : "", state,
-                         state[0] != '\0' ? ")" : "");
+  return tacit_error_set(err, TACIT_ERR_IO, "data", "%s: %s%s%s%s", what, words,
+                         state[0] != '\0' ? " (SQLSTATE " : "", state, state[0] != '\0' ? ")" : "");
 }
 
 tacit_status_t tacit_odbc_error(const tacit_odbc_t *odbc, const char *what, tacit_error_t *err) {
@@ -122,8 +124,8 @@ static bool is_like(const char *text, const char *word) {
 }
 
 /*
- * What drivers need to hand rows out as they come, to make no file, and to write no log. SQLite's keeps all rows of a transaction in memory: it
- * has none, and rests on query_only.
+ * What drivers need to hand rows out as they come, to make no file, and to write no log. SQLite's keeps all
+ * rows of a transaction in memory: it has none, and rests on query_only.
  */
 static const struct {
   const char *driver, *more;
@@ -137,7 +139,8 @@ static void find_driver(SQLHENV environment, const char *name, size_t n, char *d
   SQLSMALLINT length, other;
   SQLUSMALLINT direction = SQL_FETCH_FIRST;
   driver[0] = '\0';
-  while (SQL_SUCCEEDED(SQLDataSources(environment, direction, source, sizeof source, &length, what, sizeof what, &other))) {
+  while (SQL_SUCCEEDED(
+      SQLDataSources(environment, direction, source, sizeof source, &length, what, sizeof what, &other))) {
     direction = SQL_FETCH_NEXT;
     if (strlen((const char *)source) == n && memcmp(source, name, n) == 0) {
       snprintf(driver, size, "%s", (const char *)what);
@@ -149,7 +152,9 @@ static void find_driver(SQLHENV environment, const char *name, size_t n, char *d
 /* "clinic" is "DSN=clinic". */
 static void put_connection(tacit_text_t *to, SQLHENV environment, const char *text) {
   char driver[256];
-  const char *dsn = strncmp(text, "DSN=", 4) == 0 || strncmp(text, "dsn=", 4) == 0 ? text + 4 : strchr(text, '=') == NULL ? text : "";
+  const char *dsn = strncmp(text, "DSN=", 4) == 0 || strncmp(text, "dsn=", 4) == 0 ? text + 4
+                    : strchr(text, '=') == NULL                                    ? text
+                                                                                   : "";
   find_driver(environment, dsn, strcspn(dsn, ";"), driver, sizeof driver);
   tacit_text_printf(to, "%s%s", strchr(text, '=') == NULL ? "DSN=" : "", text);
   for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
@@ -167,8 +172,11 @@ static tacit_status_t connect_to(tacit_odbc_t *odbc, const char *text, tacit_err
   put_connection(&full, odbc->environment, text);
   tacit_status_t status = full.failed ? tacit_error_memory(err) : tacit_odbc_wide(full.data, &wide, err);
   if (status == TACIT_OK) {
-    odbc->is_connected = SQL_SUCCEEDED(SQLDriverConnectW(odbc->connection, NULL, wide, SQL_NTS, NULL, 0, &length, SQL_DRIVER_NOPROMPT));
-    status = odbc->is_connected ? TACIT_OK : fail(SQL_HANDLE_DBC, odbc->connection, "cannot connect to the database", err);
+    odbc->is_connected = SQL_SUCCEEDED(
+        SQLDriverConnectW(odbc->connection, NULL, wide, SQL_NTS, NULL, 0, &length, SQL_DRIVER_NOPROMPT));
+    status = odbc->is_connected
+                 ? TACIT_OK
+                 : fail(SQL_HANDLE_DBC, odbc->connection, "cannot connect to the database", err);
   }
   if (wide != NULL) {
     tacit_wipe(wide, (full.length + 1) * sizeof *wide);
@@ -179,9 +187,7 @@ static tacit_status_t connect_to(tacit_odbc_t *odbc, const char *text, tacit_err
   return status;
 }
 
-static SQLPOINTER whole(SQLULEN value) {
-  return (SQLPOINTER)value;
-}
+static SQLPOINTER whole(SQLULEN value) { return (SQLPOINTER)value; }
 
 /* Statements that make all that follows read-only, and times UTC. */
 static const struct {
@@ -199,7 +205,8 @@ static tacit_status_t forbid_writing(tacit_odbc_t *odbc, tacit_error_t *err) {
     return fail(SQL_HANDLE_DBC, odbc->connection, "cannot ask the database what it is", err);
   }
   for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++) {
-    for (size_t k = 0; k < 2 && strcmp(name, read_only[i].database) == 0 && read_only[i].statements[k] != NULL; k++) {
+    for (size_t k = 0;
+         k < 2 && strcmp(name, read_only[i].database) == 0 && read_only[i].statements[k] != NULL; k++) {
       SQLWCHAR *wide;
       tacit_status_t status = tacit_odbc_wide(read_only[i].statements[k], &wide, err);
       if (status != TACIT_OK) {
@@ -220,7 +227,8 @@ tacit_status_t tacit_odbc_open(tacit_odbc_t *odbc, const char *text, tacit_error
   enum { patience = 30 }; /* seconds */
   *odbc = (tacit_odbc_t){0};
   if (text[0] == '\0') {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "no data source is named: odbc:NAME, or odbc:DSN=NAME");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
+                           "no data source is named: odbc:NAME, or odbc:DSN=NAME");
   }
   if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &odbc->environment)) ||
       !SQL_SUCCEEDED(SQLSetEnvAttr(odbc->environment, SQL_ATTR_ODBC_VERSION, whole(SQL_OV_ODBC3), 0)) ||
@@ -231,10 +239,13 @@ tacit_status_t tacit_odbc_open(tacit_odbc_t *odbc, const char *text, tacit_error
   SQLSetConnectAttr(odbc->connection, SQL_ATTR_LOGIN_TIMEOUT, whole(patience), 0);
   SQLSetConnectAttr(odbc->connection, SQL_ATTR_ACCESS_MODE, whole(SQL_MODE_READ_ONLY), 0);
   tacit_status_t status = connect_to(odbc, text, err);
-  if (status == TACIT_OK && !SQL_SUCCEEDED(SQLSetConnectAttr(odbc->connection, SQL_ATTR_AUTOCOMMIT, whole(SQL_AUTOCOMMIT_OFF), 0))) {
-    status = fail(SQL_HANDLE_DBC, odbc->connection, "the database has no transactions that can be rolled back", err);
+  if (status == TACIT_OK && !SQL_SUCCEEDED(SQLSetConnectAttr(odbc->connection, SQL_ATTR_AUTOCOMMIT,
+                                                             whole(SQL_AUTOCOMMIT_OFF), 0))) {
+    status = fail(SQL_HANDLE_DBC, odbc->connection,
+                  "the database has no transactions that can be rolled back", err);
   }
-  if (status == TACIT_OK && !SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, odbc->connection, &odbc->statement))) {
+  if (status == TACIT_OK &&
+      !SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, odbc->connection, &odbc->statement))) {
     status = tacit_error_memory(err);
   }
   if (status == TACIT_OK) { /* or SQLite's driver keeps all rows */
@@ -255,8 +266,9 @@ tacit_status_t tacit_odbc_prepare(tacit_odbc_t *odbc, const char *query, SQLSMAL
     return tacit_odbc_error(odbc, "the query", err);
   }
   return *n > 0 ? TACIT_OK
-                : tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
-                                  "the query has no result columns: it was not run; expected one that reads, select ...");
+                : tacit_error_set(
+                      err, TACIT_ERR_ARGUMENT, "query",
+                      "the query has no result columns: it was not run; expected one that reads, select ...");
 }
 
 void tacit_odbc_close(tacit_odbc_t *odbc) {

@@ -14,10 +14,12 @@ typedef struct tacit_odbc {
   bool is_connected;
 } tacit_odbc_t;
 
-/* Connect by what follows "odbc:", in a transaction that reads where the database knows such; nothing of it is ever in a message. */
+/* Connect by what follows "odbc:", in a transaction that reads where the database knows such; nothing of it
+ * is ever in a message. */
 TACIT_MUST_USE tacit_status_t tacit_odbc_open(tacit_odbc_t *odbc, const char *text, tacit_error_t *err);
 /* Prepare a query, which has *n > 0 columns. */
-TACIT_MUST_USE tacit_status_t tacit_odbc_prepare(tacit_odbc_t *odbc, const char *query, SQLSMALLINT *n, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_odbc_prepare(tacit_odbc_t *odbc, const char *query, SQLSMALLINT *n,
+                                                 tacit_error_t *err);
 /* Roll back, whatever was done. */
 void tacit_odbc_close(tacit_odbc_t *odbc);
 /* An error of the statement, in words for its SQLSTATE: what drivers say may quote values and passwords. */

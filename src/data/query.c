@@ -1,5 +1,6 @@
 /*
- * The text of a query: one statement that reads, as far as its text shows. That it cannot write rests on the database (odbc.c).
+ * The text of a query: one statement that reads, as far as its text shows. That it cannot write rests on the
+ * database (odbc.c).
  */
 #include <sodium.h>
 #include <stdio.h>
@@ -12,9 +13,7 @@
 
 enum { max_query = 1 << 20 };
 
-static bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 
 /* The first byte that is neither blank nor of a comment. */
 static const char *skip_comments(const char *text) {
@@ -38,7 +37,8 @@ static bool begins_with(const char *text, const char *word) {
       return false;
     }
   }
-  return is_space(text[n]) || text[n] == '(' || text[n] == '*' || text[n] == '"' || text[n] == '/' || text[n] == '-' || text[n] == '\'';
+  return is_space(text[n]) || text[n] == '(' || text[n] == '*' || text[n] == '"' || text[n] == '/' ||
+         text[n] == '-' || text[n] == '\'';
 }
 
 static tacit_status_t check(char *text, tacit_error_t *err) {
@@ -49,20 +49,25 @@ static tacit_status_t check(char *text, tacit_error_t *err) {
   }
   const char *first = skip_comments(text);
   if (*first == '\0') {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "the query is empty: expected one that begins with select");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                           "the query is empty: expected one that begins with select");
   }
   if (strchr(text, ';') != NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
-                           "the query must be one statement: a semicolon stands at its end or nowhere (in a text, write chr(59) or char(59))");
+                           "the query must be one statement: a semicolon stands at its end or nowhere (in a "
+                           "text, write chr(59) or char(59))");
   }
   bool reads = *first == '(';
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     reads = reads || begins_with(first, words[i]);
   }
   if (!reads) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "expected a query that reads: it must begin with select, with, values or table");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                           "expected a query that reads: it must begin with select, with, values or table");
   }
-  return tacit_is_utf8(text, n) ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "the query is not valid UTF-8");
+  return tacit_is_utf8(text, n)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "the query is not valid UTF-8");
 }
 
 tacit_status_t tacit_query_read(const char *query, char **text, tacit_error_t *err) {
@@ -72,7 +77,8 @@ tacit_status_t tacit_query_read(const char *query, char **text, tacit_error_t *e
   if (query[0] == '@') {
     status = tacit_file_read(query + 1, max_query, text, &n, err);
     if (status == TACIT_OK && strlen(*text) != n) {
-      status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "%s holds a NUL byte: expected a query as text", query + 1);
+      status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                               "%s holds a NUL byte: expected a query as text", query + 1);
     }
   } else {
     *text = tacit_strdup(query);

@@ -10,19 +10,23 @@
 #include "data/rules.h"
 
 /* Place of a column in the header. */
-static tacit_status_t find_field(const tacit_reader_t *reader, const char *name, size_t *place, tacit_error_t *err) {
+static tacit_status_t find_field(const tacit_reader_t *reader, const char *name, size_t *place,
+                                 tacit_error_t *err) {
   *place = tacit_dictionary_find(&reader->header, name, strlen(name));
   if (*place != SIZE_MAX) {
     return TACIT_OK;
   }
   bool is_one = reader->kind == &tacit_reader_csv && reader->header.n_entries == 1;
   return reader->source.path != NULL
-             ? tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "%s has no column '%s' in its header%s", tacit_data_source_name(&reader->source), name,
-                               is_one ? ", which is one column: --delimiter says what stands between fields" : "")
+             ? tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "%s has no column '%s' in its header%s",
+                               tacit_data_source_name(&reader->source), name,
+                               is_one ? ", which is one column: --delimiter says what stands between fields"
+                                      : "")
              : tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "the data have no column '%s'", name);
 }
 
-tacit_status_t tacit_reader_no_column(const tacit_column_schema_t *schema, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_reader_no_column(const tacit_column_schema_t *schema, const char *name,
+                                      tacit_error_t *err) {
   return tacit_error_set(err, TACIT_ERR_UNKNOWN, name,
                          schema == NULL ? "the schema has no column '%s'"
                                         : "column '%s' identifies the unit of privacy and holds no values",
@@ -61,21 +65,25 @@ static tacit_status_t choose_columns(tacit_reader_t *reader, const char *const *
   return status;
 }
 
-tacit_status_t tacit_reader_admit(tacit_reader_t *reader, const char *id, size_t n, size_t *unit, bool *is_kept,
-                                  tacit_error_t *err) {
+tacit_status_t tacit_reader_admit(tacit_reader_t *reader, const char *id, size_t n, size_t *unit,
+                                  bool *is_kept, tacit_error_t *err) {
   return tacit_units_add(&reader->units, id, n, tacit_schema_max_rows(reader->schema), unit, is_kept, err);
 }
 
 tacit_status_t tacit_watch_check(const tacit_stream_watch_t *watch, tacit_error_t *err) {
   return watch == NULL || watch->go_on == NULL || watch->go_on(watch->user)
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_INTERRUPTED, "data", "interrupted while reading the data: nothing was spent or written");
+             : tacit_error_set(err, TACIT_ERR_INTERRUPTED, "data",
+                               "interrupted while reading the data: nothing was spent or written");
 }
 
-tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows, const char *path, tacit_error_t *err) {
+tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows, const char *path,
+                                    tacit_error_t *err) {
   bool is_fine = n_rows > 0 || tacit_schema_relation(schema) == TACIT_RELATION_ADD_REMOVE;
-  return is_fine ? TACIT_OK
-                 : tacit_error_set(err, TACIT_ERR_DATA, path, "%s has no records: under relation substitute at least one is expected", path);
+  return is_fine
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_DATA, path,
+                               "%s has no records: under relation substitute at least one is expected", path);
 }
 
 /* ---- any source ---- */
@@ -113,9 +121,12 @@ const tacit_reader_kind_t *tacit_reader_kind_of(const tacit_data_source_t *sourc
                                               : &tacit_reader_csv;
 }
 
-tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+tacit_status_t tacit_reader_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
+                                 tacit_error_t *err) {
   tacit_status_t status = reader->kind->rows(reader, make_room, user, err);
-  return status == TACIT_OK ? tacit_check_any_rows(reader->schema, reader->n_rows, tacit_data_source_name(&reader->source), err) : status;
+  return status == TACIT_OK ? tacit_check_any_rows(reader->schema, reader->n_rows,
+                                                   tacit_data_source_name(&reader->source), err)
+                            : status;
 }
 
 bool tacit_is_sas_file(const char *path) {
@@ -126,28 +137,34 @@ tacit_status_t tacit_data_source_check(const tacit_data_source_t *source, tacit_
   struct stat info;
   const tacit_reader_kind_t *kind = tacit_reader_kind_of(source);
   bool is_directory = source->path != NULL && stat(source->path, &info) == 0 && S_ISDIR(info.st_mode);
-  bool is_text = (kind == &tacit_reader_csv && !is_directory) || (kind == &tacit_reader_stat && !tacit_has_ending(source->path, ".por"));
+  bool is_text = (kind == &tacit_reader_csv && !is_directory) ||
+                 (kind == &tacit_reader_stat && !tacit_has_ending(source->path, ".por"));
   if (source->catalog != NULL && !(kind == &tacit_reader_stat && tacit_is_sas_file(source->path))) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "catalog", "--catalog only goes with a SAS file, .sas7bdat or .xpt");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "catalog",
+                           "--catalog only goes with a SAS file, .sas7bdat or .xpt");
   }
   if (source->encoding != NULL && !is_text) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "encoding",
-                           "--encoding only goes with CSV, SAS, SPSS (.sav) and Stata files: nothing else leaves it open");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "encoding",
+        "--encoding only goes with CSV, SAS, SPSS (.sav) and Stata files: nothing else leaves it open");
   }
   if (source->delimiter != NULL && (kind != &tacit_reader_csv || is_directory)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delimiter", "--delimiter only goes with CSV: nothing else has any");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delimiter",
+                           "--delimiter only goes with CSV: nothing else has any");
   }
   return source->encoding != NULL ? tacit_encoding_check(source->encoding, err) : TACIT_OK;
 }
 
-tacit_status_t tacit_reader_begin(tacit_reader_t *reader, const tacit_data_source_t *source, tacit_error_t *err) {
+tacit_status_t tacit_reader_begin(tacit_reader_t *reader, const tacit_data_source_t *source,
+                                  tacit_error_t *err) {
   *reader = (tacit_reader_t){.source = *source, .kind = tacit_reader_kind_of(source)};
   tacit_status_t status = tacit_data_source_check(source, err);
   return status == TACIT_OK ? reader->kind->open(reader, err) : status;
 }
 
-tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source_t *source, const tacit_schema_t *schema,
-                                 const char *const *columns, size_t n_columns, tacit_error_t *err) {
+tacit_status_t tacit_reader_open(tacit_reader_t *reader, const tacit_data_source_t *source,
+                                 const tacit_schema_t *schema, const char *const *columns, size_t n_columns,
+                                 tacit_error_t *err) {
   tacit_status_t status = tacit_reader_begin(reader, source, err);
   reader->schema = schema;
   TACIT_THEN(status, choose_columns(reader, columns, n_columns, err));

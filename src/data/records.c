@@ -23,7 +23,8 @@ tacit_status_t tacit_records_new(tacit_records_t **out, size_t n, size_t n_colum
 }
 
 /* *values <- n zeros, in memory or in a file. */
-static tacit_status_t make_room(const char *scratch, size_t n, float **values, tacit_mapping_t *mapping, tacit_error_t *err) {
+static tacit_status_t make_room(const char *scratch, size_t n, float **values, tacit_mapping_t *mapping,
+                                tacit_error_t *err) {
   size_t n_bytes;
   if (scratch == NULL) {
     *values = tacit_alloc_pages(n, sizeof **values);
@@ -46,7 +47,8 @@ static void free_room(float *values, size_t n, tacit_mapping_t *mapping) {
 
 tacit_status_t tacit_records_new_lanes(tacit_records_t *records, float **lanes, tacit_error_t *err) {
   free_room(records->lanes, records->n_blocks * TACIT_BLOCK, &records->lane_mapping);
-  tacit_status_t status = make_room(records->scratch, records->n_blocks * TACIT_BLOCK, &records->lanes, &records->lane_mapping, err);
+  tacit_status_t status = make_room(records->scratch, records->n_blocks * TACIT_BLOCK, &records->lanes,
+                                    &records->lane_mapping, err);
   *lanes = records->lanes;
   return status;
 }
@@ -68,8 +70,9 @@ tacit_status_t tacit_records_new_in(tacit_records_t **out, size_t n, size_t n_co
   }
   *records = (tacit_records_t){.n = n, .n_columns = n_columns, .n_blocks = n_blocks, .n_values = n_values};
   records->scratch = scratch != NULL ? tacit_strdup(scratch) : NULL;
-  tacit_status_t status = scratch != NULL && records->scratch == NULL ? tacit_error_memory(err)
-                                                                      : make_room(scratch, n_values, &records->data, &records->mapping, err);
+  tacit_status_t status = scratch != NULL && records->scratch == NULL
+                              ? tacit_error_memory(err)
+                              : make_room(scratch, n_values, &records->data, &records->mapping, err);
   if (status != TACIT_OK) {
     tacit_records_free(records);
     return status;
@@ -121,7 +124,8 @@ void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, 
 
 void tacit_records_copy_blocks(tacit_records_t *records, size_t at, const tacit_records_t *from) {
   if (from->n_values > 0) {
-    memcpy(records->data + at * records->n_columns * TACIT_BLOCK, from->data, from->n_values * sizeof *from->data);
+    memcpy(records->data + at * records->n_columns * TACIT_BLOCK, from->data,
+           from->n_values * sizeof *from->data);
   }
 }
 
@@ -131,9 +135,7 @@ void tacit_records_fill(tacit_records_t *records, const void *values) {
   }
 }
 
-const char *tacit_records_scratch(const tacit_records_t *records) {
-  return records->scratch;
-}
+const char *tacit_records_scratch(const tacit_records_t *records) { return records->scratch; }
 
 static const size_t lane_bytes = TACIT_BLOCK * sizeof(float);
 
@@ -180,17 +182,11 @@ tacit_status_t tacit_records_set_units(tacit_records_t *records, const size_t *o
   return TACIT_OK;
 }
 
-size_t tacit_records_n(const tacit_records_t *records) {
-  return records->n;
-}
+size_t tacit_records_n(const tacit_records_t *records) { return records->n; }
 
-size_t tacit_records_n_columns(const tacit_records_t *records) {
-  return records->n_columns;
-}
+size_t tacit_records_n_columns(const tacit_records_t *records) { return records->n_columns; }
 
-size_t tacit_records_n_blocks(const tacit_records_t *records) {
-  return records->n_blocks;
-}
+size_t tacit_records_n_blocks(const tacit_records_t *records) { return records->n_blocks; }
 
 const float *tacit_records_block(const tacit_records_t *records, size_t b) {
   return records->data + b * records->n_columns * TACIT_BLOCK;

@@ -4,12 +4,15 @@
 
 #include "data/data_internal.h"
 
-/* What is wrong with a value: fixed words, or the schema's, so that no message can hold anything of it. NULL: nothing is. */
+/* What is wrong with a value: fixed words, or the schema's, so that no message can hold anything of it. NULL:
+ * nothing is. */
 typedef const char *tacit_complaint_t;
 static const char tacit_complaint_no_unit[] = "a row without its unit of privacy";
 
-/* The levels by text; their places are those in the schema, which holds no level twice. Clear in either case. */
-TACIT_MUST_USE tacit_status_t tacit_rule_init(tacit_rule_t *rule, const tacit_column_schema_t *schema, tacit_error_t *err);
+/* The levels by text; their places are those in the schema, which holds no level twice. Clear in either case.
+ */
+TACIT_MUST_USE tacit_status_t tacit_rule_init(tacit_rule_t *rule, const tacit_column_schema_t *schema,
+                                              tacit_error_t *err);
 void tacit_rule_clear(tacit_rule_t *rule);
 
 /* Each sets *value; `counts`: whether notes are taken, as of the rows that are kept. */
@@ -21,7 +24,8 @@ tacit_complaint_t tacit_rule_days(tacit_rule_t *rule, double days, bool counts, 
 /* A field of a CSV file; empty and NA are missing, unless NA is a level. */
 tacit_complaint_t tacit_rule_text(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value);
 /* A text that is a value, whatever it says: NA is none that is missing. */
-tacit_complaint_t tacit_rule_written(tacit_rule_t *rule, const char *text, size_t n, bool counts, double *value);
+tacit_complaint_t tacit_rule_written(tacit_rule_t *rule, const char *text, size_t n, bool counts,
+                                     double *value);
 
 /* Days from 1970-01-01 to a day of the Gregorian calendar. */
 int64_t tacit_days_of(int64_t year, int64_t month, int64_t day);

@@ -31,25 +31,17 @@ const char *tacit_schema_dataset(const tacit_schema_t *schema) {
   return schema->dataset != NULL && schema->dataset[0] != '\0' ? schema->dataset : "unnamed";
 }
 
-tacit_relation_t tacit_schema_relation(const tacit_schema_t *schema) {
-  return schema->relation;
-}
+tacit_relation_t tacit_schema_relation(const tacit_schema_t *schema) { return schema->relation; }
 
-const char *tacit_schema_unit(const tacit_schema_t *schema) {
-  return schema->unit;
-}
+const char *tacit_schema_unit(const tacit_schema_t *schema) { return schema->unit; }
 
-size_t tacit_schema_max_rows(const tacit_schema_t *schema) {
-  return schema->max_rows;
-}
+size_t tacit_schema_max_rows(const tacit_schema_t *schema) { return schema->max_rows; }
 
 const char *tacit_schema_delta_meaning(const tacit_schema_t *schema) {
   return schema->delta_meaning != NULL ? schema->delta_meaning : "";
 }
 
-size_t tacit_schema_n_columns(const tacit_schema_t *schema) {
-  return schema->n_columns;
-}
+size_t tacit_schema_n_columns(const tacit_schema_t *schema) { return schema->n_columns; }
 
 const tacit_column_schema_t *tacit_schema_column(const tacit_schema_t *schema, size_t i) {
   return i < schema->n_columns ? &schema->columns[i].public : NULL;
@@ -64,7 +56,8 @@ const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, con
   return NULL;
 }
 
-const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns, size_t n_columns) {
+const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns,
+                                  size_t n_columns) {
   for (size_t i = 0; i < n_columns; i++) {
     const tacit_column_schema_t *column = tacit_schema_find(schema, columns[i]);
     if (column != NULL && column->missing == TACIT_MISSING_DROP) {
@@ -74,14 +67,16 @@ const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *cons
   return NULL;
 }
 
-static tacit_status_t copy_column(tacit_schema_column_owned_t *to, const tacit_column_schema_t *from, tacit_error_t *err) {
+static tacit_status_t copy_column(tacit_schema_column_owned_t *to, const tacit_column_schema_t *from,
+                                  tacit_error_t *err) {
   to->public = *from;
   to->public.out_of_range = TACIT_RANGE_ERROR;
   to->public.n_levels = 0;
   to->public.name = to->name = tacit_strdup(from->name);
   to->public.units = to->units = from->units != NULL ? tacit_strdup(from->units) : NULL;
   to->levels = from->n_levels > 0 ? tacit_alloc_zero(from->n_levels, sizeof *to->levels) : NULL;
-  if (to->name == NULL || (from->units != NULL && to->units == NULL) || (from->n_levels > 0 && to->levels == NULL)) {
+  if (to->name == NULL || (from->units != NULL && to->units == NULL) ||
+      (from->n_levels > 0 && to->levels == NULL)) {
     return tacit_error_memory(err);
   }
   to->public.levels = (const char *const *)to->levels;
@@ -104,8 +99,8 @@ void tacit_schema_narrow(tacit_schema_t *schema, const char *name, double lower,
   }
 }
 
-tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **out, const tacit_schema_t *schema, const char *const *columns,
-                                         size_t n_columns, tacit_error_t *err) {
+tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **out, const tacit_schema_t *schema,
+                                         const char *const *columns, size_t n_columns, tacit_error_t *err) {
   tacit_schema_t *rows = *out = tacit_alloc_zero(1, sizeof *rows);
   tacit_status_t status = rows != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {

@@ -18,10 +18,12 @@ struct tacit_schema {
 };
 
 /* Read one column, `key: value` in the mapping columns, into the schema's next place. */
-TACIT_MUST_USE tacit_status_t tacit_schema_read_column(tacit_yaml_t *yaml, tacit_schema_t *schema, const yaml_node_t *key, const yaml_node_t *value);
+TACIT_MUST_USE tacit_status_t tacit_schema_read_column(tacit_yaml_t *yaml, tacit_schema_t *schema,
+                                                       const yaml_node_t *key, const yaml_node_t *value);
 
 /* Read a whole schema from a mapping. */
-TACIT_MUST_USE tacit_status_t tacit_schema_read_node(tacit_yaml_t *yaml, tacit_schema_t *schema, const yaml_node_t *root);
+TACIT_MUST_USE tacit_status_t tacit_schema_read_node(tacit_yaml_t *yaml, tacit_schema_t *schema,
+                                                     const yaml_node_t *root);
 
 /* A name or text, UTF-8, as YAML: plain where it needs no quotes, else in double quotes with escapes. */
 void tacit_schema_append_text(tacit_text_t *text, const char *name, size_t n);

@@ -13,7 +13,8 @@ static tacit_status_t read_columns(tacit_yaml_t *yaml, tacit_schema_t *schema, c
     return tacit_yaml_fault(yaml, value, "columns: expected `name: {type: ...}` pairs");
   }
   yaml_node_pair_t *end = value->data.mapping.pairs.top;
-  schema->columns = tacit_alloc_zero((size_t)(end - value->data.mapping.pairs.start), sizeof *schema->columns);
+  schema->columns =
+      tacit_alloc_zero((size_t)(end - value->data.mapping.pairs.start), sizeof *schema->columns);
   if (schema->columns == NULL) {
     return tacit_error_memory(yaml->err);
   }
@@ -40,23 +41,30 @@ static tacit_status_t read_columns(tacit_yaml_t *yaml, tacit_schema_t *schema, c
 
 /* `unit: row` becomes NULL; a person column must exist, be an id, and come with max_rows. */
 static tacit_status_t settle_unit(tacit_yaml_t *yaml, tacit_schema_t *schema, const yaml_node_t *root) {
-  const yaml_node_t *max_rows = tacit_yaml_key_in(yaml, root, "max_rows"), *unit = tacit_yaml_find_in(yaml, root, "unit");
+  const yaml_node_t *max_rows = tacit_yaml_key_in(yaml, root, "max_rows"),
+                    *unit = tacit_yaml_find_in(yaml, root, "unit");
   if (schema->unit == NULL || strcmp(schema->unit, "row") == 0) {
     tacit_free(schema->unit);
     schema->unit = NULL;
     schema->max_rows = 1;
-    return max_rows == NULL ? TACIT_OK : tacit_yaml_fault(yaml, max_rows, "max_rows only goes with a person column as unit");
+    return max_rows == NULL
+               ? TACIT_OK
+               : tacit_yaml_fault(yaml, max_rows, "max_rows only goes with a person column as unit");
   }
   const tacit_column_schema_t *column = tacit_schema_find(schema, schema->unit);
   if (column == NULL || column->type != TACIT_COLUMN_ID) {
     return tacit_yaml_fault(yaml, unit, "unit: '%s' must be a column of type id", schema->unit);
   }
-  return max_rows != NULL ? TACIT_OK
-                          : tacit_yaml_fault(yaml, unit, "unit: '%s' needs max_rows, the most rows of one person that are used", schema->unit);
+  return max_rows != NULL
+             ? TACIT_OK
+             : tacit_yaml_fault(yaml, unit,
+                                "unit: '%s' needs max_rows, the most rows of one person that are used",
+                                schema->unit);
 }
 
 tacit_status_t tacit_schema_read_node(tacit_yaml_t *yaml, tacit_schema_t *schema, const yaml_node_t *root) {
-  static const char *const keys[] = {"dataset", "unit", "delta_meaning", "relation", "max_rows", "columns", NULL};
+  static const char *const keys[] = {"dataset", "unit", "delta_meaning", "relation", "max_rows",
+                                     "columns", NULL};
   char **const texts[] = {&schema->dataset, &schema->unit, &schema->delta_meaning};
   tacit_status_t status = tacit_yaml_mapping(yaml, root, "the schema", keys);
   for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == TACIT_OK; i++) {
@@ -65,12 +73,15 @@ tacit_status_t tacit_schema_read_node(tacit_yaml_t *yaml, tacit_schema_t *schema
   if (status != TACIT_OK) {
     return status;
   }
-  const yaml_node_t *relation = tacit_yaml_find_in(yaml, root, "relation"), *columns = tacit_yaml_find_in(yaml, root, "columns");
+  const yaml_node_t *relation = tacit_yaml_find_in(yaml, root, "relation"),
+                    *columns = tacit_yaml_find_in(yaml, root, "columns");
   if (relation != NULL && !tacit_relation_parse(tacit_yaml_scalar(relation), &schema->relation)) {
     return tacit_yaml_fault(yaml, relation, "relation: expected substitute or add-remove");
   }
-  status = tacit_yaml_whole(yaml, tacit_yaml_find_in(yaml, root, "max_rows"), "max_rows", 1, 1e9, &schema->max_rows);
-  TACIT_THEN(status, columns != NULL ? read_columns(yaml, schema, columns) : tacit_yaml_fault(yaml, root, "the schema needs the key columns"));
+  status = tacit_yaml_whole(yaml, tacit_yaml_find_in(yaml, root, "max_rows"), "max_rows", 1, 1e9,
+                            &schema->max_rows);
+  TACIT_THEN(status, columns != NULL ? read_columns(yaml, schema, columns)
+                                     : tacit_yaml_fault(yaml, root, "the schema needs the key columns"));
   return status == TACIT_OK ? settle_unit(yaml, schema, root) : status;
 }
 
@@ -86,7 +97,8 @@ tacit_status_t tacit_schema_parse(tacit_schema_t **out, const char *text, size_t
     status = schema == NULL ? tacit_error_memory(err)
              : root != NULL ? tacit_schema_read_node(&yaml, schema, root)
                             : tacit_error_set(err, TACIT_ERR_SCHEMA, name[0] != '\0' ? name : "schema",
-                                              "%s is empty: expected a schema with the key columns", name[0] != '\0' ? name : "the schema");
+                                              "%s is empty: expected a schema with the key columns",
+                                              name[0] != '\0' ? name : "the schema");
   }
   tacit_yaml_close(&yaml);
   if (status != TACIT_OK) {

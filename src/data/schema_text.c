@@ -17,7 +17,8 @@ static bool is_word(const char *name, const char *word) {
   return *name == '\0' && *word == '\0';
 }
 
-/* A letter, then letters, digits and underscores, and no word that some reader of YAML takes for a truth value. */
+/* A letter, then letters, digits and underscores, and no word that some reader of YAML takes for a truth
+ * value. */
 static bool is_plain(const char *name) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   static const char *const words[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"};
@@ -29,7 +30,8 @@ static bool is_plain(const char *name) {
   return name[0] != '\0' && name[strspn(name, letters)] == '\0' && strspn(name, letters + 52) == 0;
 }
 
-/* Characters that YAML takes as they are inside quotes [YAML 1.1, c-printable], and which do not end a line. */
+/* Characters that YAML takes as they are inside quotes [YAML 1.1, c-printable], and which do not end a line.
+ */
 static bool is_printable(uint32_t code) {
   if (code < 0xA0) {
     return code >= 0x20 && code < 0x7F;

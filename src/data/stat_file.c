@@ -1,6 +1,6 @@
 /*
- * SAS, SPSS and Stata files through ReadStat: once for what they say of their columns, once for the rows. Of ReadStat's own words only its
- * fixed ones are used: others may quote a value.
+ * SAS, SPSS and Stata files through ReadStat: once for what they say of their columns, once for the rows. Of
+ * ReadStat's own words only its fixed ones are used: others may quote a value.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -15,28 +15,35 @@ static const struct {
   const char *ending;
   tacit_stat_parse parse;
   tacit_stat_dates_t dates;
-} kinds[] = {{".sas7bdat", readstat_parse_sas7bdat, TACIT_STAT_SAS}, {".xpt", readstat_parse_xport, TACIT_STAT_SAS},
-             {".sav", readstat_parse_sav, TACIT_STAT_SPSS},          {".zsav", readstat_parse_sav, TACIT_STAT_SPSS},
-             {".por", readstat_parse_por, TACIT_STAT_SPSS},          {".dta", readstat_parse_dta, TACIT_STAT_STATA}};
+} kinds[] = {
+    {".sas7bdat", readstat_parse_sas7bdat, TACIT_STAT_SAS}, {".xpt", readstat_parse_xport, TACIT_STAT_SAS},
+    {".sav", readstat_parse_sav, TACIT_STAT_SPSS},          {".zsav", readstat_parse_sav, TACIT_STAT_SPSS},
+    {".por", readstat_parse_por, TACIT_STAT_SPSS},          {".dta", readstat_parse_dta, TACIT_STAT_STATA}};
 
 static tacit_status_t failed(const char *path, readstat_error_t code, tacit_error_t *err) {
   switch (code) {
-    case READSTAT_OK: return TACIT_OK;
-    case READSTAT_ERROR_MALLOC: return tacit_error_memory(err);
-    case READSTAT_ERROR_OPEN: return tacit_error_set(err, TACIT_ERR_MISSING, path, "cannot open %s: no such file, or one that may not be read", path);
-    case READSTAT_ERROR_READ:
-    case READSTAT_ERROR_SEEK:
-    case READSTAT_ERROR_ROW_COUNT_MISMATCH:
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s is cut short or damaged: export it again", path);
-    case READSTAT_ERROR_CONVERT:
-    case READSTAT_ERROR_CONVERT_BAD_STRING:
-    case READSTAT_ERROR_UNSUPPORTED_CHARSET:
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, path,
-                             "%s holds text that is not in the encoding that it names, or --encoding does: --encoding NAME says which it is in",
-                             path);
-    default:
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s is not the file that its name says, or damaged (%s)", path,
-                             readstat_error_message(code));
+  case READSTAT_OK:
+    return TACIT_OK;
+  case READSTAT_ERROR_MALLOC:
+    return tacit_error_memory(err);
+  case READSTAT_ERROR_OPEN:
+    return tacit_error_set(err, TACIT_ERR_MISSING, path,
+                           "cannot open %s: no such file, or one that may not be read", path);
+  case READSTAT_ERROR_READ:
+  case READSTAT_ERROR_SEEK:
+  case READSTAT_ERROR_ROW_COUNT_MISMATCH:
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s is cut short or damaged: export it again", path);
+  case READSTAT_ERROR_CONVERT:
+  case READSTAT_ERROR_CONVERT_BAD_STRING:
+  case READSTAT_ERROR_UNSUPPORTED_CHARSET:
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, path,
+                           "%s holds text that is not in the encoding that it names, or --encoding does: "
+                           "--encoding NAME says which it is in",
+                           path);
+  default:
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, path,
+                           "%s is not the file that its name says, or damaged (%s)", path,
+                           readstat_error_message(code));
   }
 }
 
@@ -47,7 +54,8 @@ static tacit_status_t copy(char **to, const char *from, tacit_error_t *err) {
   return *to != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
-/* Of a SAS format, SEX8.2 or $ort20, the name, as catalogues have it: in upper case, without a width, and names do not end in a digit. */
+/* Of a SAS format, SEX8.2 or $ort20, the name, as catalogues have it: in upper case, without a width, and
+ * names do not end in a digit. */
 static void to_format_name(char *format) {
   size_t n = strlen(format);
   while (n > 0 && (isdigit((unsigned char)format[n - 1]) || format[n - 1] == '.')) {
@@ -66,29 +74,34 @@ static tacit_status_t copy_set(const tacit_stat_t *stat, char **to, const char *
   return status;
 }
 
-static tacit_status_t add_column(tacit_stat_t *stat, const readstat_variable_t *variable, const char *set, tacit_error_t *err) {
+static tacit_status_t add_column(tacit_stat_t *stat, const readstat_variable_t *variable, const char *set,
+                                 tacit_error_t *err) {
   tacit_reader_t *reader = stat->reader;
   const char *name = readstat_variable_get_name(variable);
   size_t place;
   bool is_new;
   if (name == NULL || name[0] == '\0') { /* as ReadStat has it in damaged files */
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path, "%s: column %zu has no name: the file is damaged: export it again", stat->path,
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path,
+                           "%s: column %zu has no name: the file is damaged: export it again", stat->path,
                            stat->n_columns + 1);
   }
   if (!tacit_is_utf8(name, strlen(name))) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path, "%s: the name of column %zu is not UTF-8", stat->path, stat->n_columns + 1);
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path, "%s: the name of column %zu is not UTF-8",
+                           stat->path, stat->n_columns + 1);
   }
   tacit_status_t status = tacit_dictionary_add(&reader->header, name, strlen(name), &place, &is_new, err);
   if (status == TACIT_OK && !is_new) {
-    status = tacit_error_set(err, TACIT_ERR_SYNTAX, name, "%s names column %zu and column %zu alike: '%s'", stat->path, place + 1,
-                             stat->n_columns + 1, name);
+    status = tacit_error_set(err, TACIT_ERR_SYNTAX, name, "%s names column %zu and column %zu alike: '%s'",
+                             stat->path, place + 1, stat->n_columns + 1, name);
   }
-  tacit_stat_column_t *columns = status == TACIT_OK ? tacit_realloc(stat->columns, stat->n_columns + 1, sizeof *columns) : NULL;
+  tacit_stat_column_t *columns =
+      status == TACIT_OK ? tacit_realloc(stat->columns, stat->n_columns + 1, sizeof *columns) : NULL;
   if (columns == NULL) {
     return status == TACIT_OK ? tacit_error_memory(err) : status;
   }
   stat->columns = columns;
-  columns[stat->n_columns] = (tacit_stat_column_t){.unit = tacit_stat_date_unit(stat->dates, readstat_variable_get_format(variable))};
+  columns[stat->n_columns] = (tacit_stat_column_t){
+      .unit = tacit_stat_date_unit(stat->dates, readstat_variable_get_format(variable))};
   return copy_set(stat, &columns[stat->n_columns++].set, set, err);
 }
 
@@ -103,7 +116,8 @@ static int on_variable(int index, readstat_variable_t *variable, const char *set
 
 static int on_label(const char *set, readstat_value_t value, const char *text, void *user) {
   tacit_stat_t *stat = user;
-  if (stat->status != TACIT_OK || readstat_value_is_system_missing(value) || text == NULL) { /* of a missing value */
+  if (stat->status != TACIT_OK || readstat_value_is_system_missing(value) ||
+      text == NULL) { /* of a missing value */
     return stat->status == TACIT_OK ? READSTAT_HANDLER_OK : READSTAT_HANDLER_ABORT;
   }
   tacit_stat_label_t *labels = tacit_realloc(stat->labels, stat->n_labels + 1, sizeof *labels);
@@ -116,7 +130,9 @@ static int on_label(const char *set, readstat_value_t value, const char *text, v
     label->number = is_number ? readstat_double_value(value) : NAN;
     stat->status = copy_set(stat, &label->set, set, stat->err);
     stat->status = stat->status == TACIT_OK ? copy(&label->label, text, stat->err) : stat->status;
-    stat->status = stat->status == TACIT_OK ? copy(&label->text, is_number ? "" : readstat_string_value(value), stat->err) : stat->status;
+    stat->status = stat->status == TACIT_OK
+                       ? copy(&label->text, is_number ? "" : readstat_string_value(value), stat->err)
+                       : stat->status;
   }
   return stat->status == TACIT_OK ? READSTAT_HANDLER_OK : READSTAT_HANDLER_ABORT;
 }
@@ -131,12 +147,16 @@ static int on_catalog_label(const char *set, readstat_value_t value, const char 
     is_wanted = strcmp(stat->columns[i].set, name) == 0;
   }
   tacit_free(name);
-  return stat->status != TACIT_OK ? READSTAT_HANDLER_ABORT : is_wanted ? on_label(set, value, text, user) : READSTAT_HANDLER_OK;
+  return stat->status != TACIT_OK ? READSTAT_HANDLER_ABORT
+         : is_wanted              ? on_label(set, value, text, user)
+                                  : READSTAT_HANDLER_OK;
 }
 
-static tacit_status_t parse(tacit_stat_t *stat, const char *path, tacit_stat_parse how, tacit_stat_part_t part, tacit_error_t *err);
+static tacit_status_t parse(tacit_stat_t *stat, const char *path, tacit_stat_parse how,
+                            tacit_stat_part_t part, tacit_error_t *err);
 
-/* A transport file does not say how many rows it has: its length, in records of 80 bytes, is what shows most cuts. */
+/* A transport file does not say how many rows it has: its length, in records of 80 bytes, is what shows most
+ * cuts. */
 static bool is_whole(const tacit_stat_t *of) {
   struct stat info;
   return of->parse != readstat_parse_xport || (stat(of->path, &info) == 0 && info.st_size % 80 == 0);
@@ -161,7 +181,8 @@ static tacit_status_t open_file(tacit_reader_t *reader, tacit_error_t *err) {
   }
   if (status == TACIT_OK && stat->parse == readstat_parse_sas7bdat && tacit_sas_has_deleted(stat->path)) {
     status = tacit_error_set(err, TACIT_ERR_DATA, stat->path,
-                             "%s holds rows that were deleted in SAS and still stand in the file, consents that were withdrawn perhaps: write it anew, "
+                             "%s holds rows that were deleted in SAS and still stand in the file, consents "
+                             "that were withdrawn perhaps: write it anew, "
                              "which leaves them out: data new; set old; run;",
                              stat->path);
   }
@@ -193,7 +214,8 @@ static bool has_labels(const tacit_stat_t *stat, const char *set) {
   return false;
 }
 
-static tacit_status_t check_column(tacit_stat_t *stat, size_t slot, size_t field, const tacit_column_schema_t *schema, tacit_error_t *err) {
+static tacit_status_t check_column(tacit_stat_t *stat, size_t slot, size_t field,
+                                   const tacit_column_schema_t *schema, tacit_error_t *err) {
   stat->columns[field].slot = slot + 1;
   stat->columns[field].has_labels = schema->has_labels;
   stat->columns[field].wants_digits = schema->type == TACIT_COLUMN_ID || tacit_cell_wants_digits(schema);
@@ -201,8 +223,11 @@ static tacit_status_t check_column(tacit_stat_t *stat, size_t slot, size_t field
   return !schema->has_labels || has_labels(stat, stat->columns[field].set)
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_DATA, schema->name,
-                               "column '%s': the schema says labels: true, and %s has no labels for it: %s give codes as levels", schema->name,
-                               stat->reader->source.catalog != NULL ? stat->reader->source.catalog : stat->path,
+                               "column '%s': the schema says labels: true, and %s has no labels for it: %s "
+                               "give codes as levels",
+                               schema->name,
+                               stat->reader->source.catalog != NULL ? stat->reader->source.catalog
+                                                                    : stat->path,
                                stat->dates == TACIT_STAT_SAS && stat->reader->source.catalog == NULL
                                    ? "SAS keeps them in a catalogue, which --catalog FILE.sas7bcat names; or"
                                    : "leave it out, and");
@@ -215,11 +240,13 @@ static tacit_status_t check_columns(tacit_reader_t *reader, tacit_error_t *err) 
     status = check_column(stat, i, reader->columns[i].field, reader->columns[i].rule.schema, err);
   }
   if (status == TACIT_OK && reader->unit_field != SIZE_MAX) {
-    status = check_column(stat, reader->n_columns, reader->unit_field, tacit_schema_find(reader->schema, tacit_schema_unit(reader->schema)), err);
+    status = check_column(stat, reader->n_columns, reader->unit_field,
+                          tacit_schema_find(reader->schema, tacit_schema_unit(reader->schema)), err);
   }
   stat->cells = tacit_alloc_zero(reader->n_columns + 1, sizeof *stat->cells);
   stat->texts = tacit_alloc_zero(reader->n_columns + 1, sizeof *stat->texts);
-  return status != TACIT_OK || (stat->cells != NULL && stat->texts != NULL) ? status : tacit_error_memory(err);
+  return status != TACIT_OK || (stat->cells != NULL && stat->texts != NULL) ? status
+                                                                            : tacit_error_memory(err);
 }
 
 /* ---- rows ---- */
@@ -245,9 +272,10 @@ static void put_text(tacit_stat_t *stat, size_t slot, const char *text) {
 static void put_label(tacit_cell_t *cell, const tacit_stat_t *stat, const tacit_stat_column_t *column) {
   for (size_t i = 0; i < stat->n_labels; i++) {
     const tacit_stat_label_t *label = &stat->labels[i];
-    bool is_it = strcmp(label->set, column->set) == 0 && (cell->kind == TACIT_CELL_TEXT ? isnan(label->number) && strlen(label->text) == cell->n &&
-                                                                                              memcmp(label->text, cell->text, cell->n) == 0
-                                                                                        : label->number == cell->number);
+    bool is_it = strcmp(label->set, column->set) == 0 &&
+                 (cell->kind == TACIT_CELL_TEXT ? isnan(label->number) && strlen(label->text) == cell->n &&
+                                                      memcmp(label->text, cell->text, cell->n) == 0
+                                                : label->number == cell->number);
     if (is_it) {
       tacit_cell_text(cell, label->label, strlen(label->label));
       cell->is_written = true;
@@ -258,7 +286,8 @@ static void put_label(tacit_cell_t *cell, const tacit_stat_t *stat, const tacit_
   cell->text = NULL; /* no level: to be refused by place */
 }
 
-static void put_value(tacit_stat_t *stat, readstat_variable_t *variable, readstat_value_t value, const tacit_stat_column_t *column) {
+static void put_value(tacit_stat_t *stat, readstat_variable_t *variable, readstat_value_t value,
+                      const tacit_stat_column_t *column) {
   size_t slot = column->slot - 1;
   tacit_cell_t *cell = &stat->cells[slot];
   if (readstat_value_is_missing(value, variable)) {
@@ -298,7 +327,8 @@ static int on_value(int row, readstat_variable_t *variable, readstat_value_t val
   put_value(stat, variable, value, &stat->columns[index]);
   if (stat->status == TACIT_OK && ++stat->n_seen == stat->n_wanted) {
     stat->n_seen = 0;
-    stat->status = tacit_reader_put(reader, stat->cells, &stat->cells[reader->n_columns], (size_t)row + 1, stat->make_room, stat->user, stat->err);
+    stat->status = tacit_reader_put(reader, stat->cells, &stat->cells[reader->n_columns], (size_t)row + 1,
+                                    stat->make_room, stat->user, stat->err);
     if (stat->status == TACIT_OK && row % rows_unwatched == 0) {
       stat->status = tacit_watch_check(reader->source.watch, stat->err);
     }
@@ -306,7 +336,8 @@ static int on_value(int row, readstat_variable_t *variable, readstat_value_t val
   return stat->status == TACIT_OK ? READSTAT_HANDLER_OK : READSTAT_HANDLER_ABORT;
 }
 
-static tacit_status_t parse(tacit_stat_t *stat, const char *path, tacit_stat_parse how, tacit_stat_part_t part, tacit_error_t *err) {
+static tacit_status_t parse(tacit_stat_t *stat, const char *path, tacit_stat_parse how,
+                            tacit_stat_part_t part, tacit_error_t *err) {
   readstat_parser_t *parser = readstat_parser_init();
   const char *encoding = stat->reader->source.encoding;
   if (parser == NULL) {
@@ -322,25 +353,30 @@ static tacit_status_t parse(tacit_stat_t *stat, const char *path, tacit_stat_par
   } else {
     readstat_set_value_label_handler(parser, on_catalog_label);
   }
-  readstat_error_t code = encoding != NULL ? readstat_set_file_character_encoding(parser, encoding) : READSTAT_OK;
+  readstat_error_t code =
+      encoding != NULL ? readstat_set_file_character_encoding(parser, encoding) : READSTAT_OK;
   code = code == READSTAT_OK ? how(parser, path, stat) : code;
   readstat_parser_free(parser);
-  return stat->status != TACIT_OK ? stat->status : failed(path, code, err); /* ours, whatever ReadStat made of it */
+  return stat->status != TACIT_OK ? stat->status
+                                  : failed(path, code, err); /* ours, whatever ReadStat made of it */
 }
 
-static tacit_status_t read_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user, tacit_error_t *err) {
+static tacit_status_t read_rows(tacit_reader_t *reader, tacit_room_maker make_room, void *user,
+                                tacit_error_t *err) {
   tacit_stat_t *stat = reader->state;
   stat->make_room = make_room;
   stat->user = user;
   tacit_status_t status = parse(stat, stat->path, stat->parse, TACIT_STAT_ROWS, err);
   return status == TACIT_OK && stat->n_seen > 0
-             ? tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path, "%s ends in the middle of a row: export it again", stat->path)
+             ? tacit_error_set(err, TACIT_ERR_SYNTAX, stat->path,
+                               "%s ends in the middle of a row: export it again", stat->path)
              : status;
 }
 
 /* ---- for a template ---- */
 
-/* Labels are of the file, not of its records; what they are of is said, since a program may have made them from the records. */
+/* Labels are of the file, not of its records; what they are of is said, since a program may have made them
+ * from the records. */
 static void describe(const tacit_reader_t *reader, size_t field, tacit_text_t *text) {
   const tacit_stat_t *stat = reader->state;
   const tacit_stat_column_t *column = &stat->columns[field];

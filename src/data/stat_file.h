@@ -9,7 +9,11 @@
 
 typedef readstat_error_t (*tacit_stat_parse)(readstat_parser_t *parser, const char *path, void *user);
 typedef enum tacit_stat_dates { TACIT_STAT_SAS, TACIT_STAT_SPSS, TACIT_STAT_STATA } tacit_stat_dates_t;
-typedef enum tacit_stat_part { TACIT_STAT_COLUMNS, TACIT_STAT_CATALOG, TACIT_STAT_ROWS } tacit_stat_part_t; /* what a pass is for */
+typedef enum tacit_stat_part {
+  TACIT_STAT_COLUMNS,
+  TACIT_STAT_CATALOG,
+  TACIT_STAT_ROWS
+} tacit_stat_part_t; /* what a pass is for */
 typedef enum tacit_stat_date_unit {
   TACIT_STAT_NO_DATE,
   TACIT_STAT_DAY,
@@ -48,8 +52,8 @@ typedef struct tacit_stat {
   size_t n_columns;
   tacit_stat_label_t *labels;
   size_t n_labels;
-  tacit_cell_t *cells; /* of the row at hand, shape (reader->n_columns + 1): the last one is the unit's */
-  tacit_text_t *texts; /* likewise: what cells borrow */
+  tacit_cell_t *cells;     /* of the row at hand, shape (reader->n_columns + 1): the last one is the unit's */
+  tacit_text_t *texts;     /* likewise: what cells borrow */
   size_t n_wanted, n_seen; /* values of a row; that came so far */
   tacit_room_maker make_room;
   void *user;

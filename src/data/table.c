@@ -24,9 +24,7 @@ void tacit_table_free(tacit_table_t *table) {
   tacit_free(table);
 }
 
-const char *tacit_table_query_hash(const tacit_table_t *table) {
-  return table->query_hash;
-}
+const char *tacit_table_query_hash(const tacit_table_t *table) { return table->query_hash; }
 
 void tacit_table_drop_columns(tacit_table_t *table) {
   for (size_t i = 0; i < table->n_columns; i++) {
@@ -46,9 +44,7 @@ const char *tacit_table_unit_id(const tacit_table_t *table, size_t unit, size_t 
   return entry != NULL ? table->ids.texts.data + entry->start : NULL;
 }
 
-size_t tacit_table_n_rows(const tacit_table_t *table) {
-  return table->n_rows;
-}
+size_t tacit_table_n_rows(const tacit_table_t *table) { return table->n_rows; }
 
 static const tacit_table_column_t *find(const tacit_table_t *table, const char *name) {
   for (size_t i = 0; i < table->n_columns; i++) {
@@ -65,7 +61,8 @@ const double *tacit_table_column(const tacit_table_t *table, const char *name) {
   return column == NULL ? NULL : table->n_rows > 0 || table->is_dropped ? column->values : &nothing;
 }
 
-size_t tacit_table_gaps(const tacit_table_t *table, const char *const *names, size_t n_names, const double **gaps) {
+size_t tacit_table_gaps(const tacit_table_t *table, const char *const *names, size_t n_names,
+                        const double **gaps) {
   size_t n = 0;
   for (size_t j = 0; j < n_names; j++) {
     const tacit_table_column_t *column = find(table, names[j]);
@@ -98,7 +95,8 @@ void tacit_table_drop(const tacit_table_t *table, size_t from, size_t to) {
   }
 }
 
-tacit_status_t tacit_table_new(tacit_table_t **out, const char *const *names, size_t n_columns, tacit_error_t *err) {
+tacit_status_t tacit_table_new(tacit_table_t **out, const char *const *names, size_t n_columns,
+                               tacit_error_t *err) {
   tacit_table_t *table = *out = tacit_alloc_zero(1, sizeof *table);
   if (table == NULL) {
     return tacit_error_memory(err);
@@ -121,7 +119,8 @@ typedef struct growing {
   uint64_t *unit_of_row; /* NULL: the unit is a row */
 } growing_t;
 
-tacit_status_t tacit_table_make_room(tacit_table_t *table, tacit_reader_t *reader, size_t room, tacit_error_t *err) {
+tacit_status_t tacit_table_make_room(tacit_table_t *table, tacit_reader_t *reader, size_t room,
+                                     tacit_error_t *err) {
   for (size_t i = 0; i < reader->n_columns; i++) {
     tacit_table_column_t *column = &table->columns[i];
     double *values = tacit_grow_private(column->owned, column->room, room, sizeof *values);
@@ -176,7 +175,8 @@ static tacit_status_t group(growing_t *growing, tacit_error_t *err) {
   return status;
 }
 
-tacit_status_t tacit_table_of_reader(tacit_table_t **table, const tacit_reader_t *reader, tacit_error_t *err) {
+tacit_status_t tacit_table_of_reader(tacit_table_t **table, const tacit_reader_t *reader,
+                                     tacit_error_t *err) {
   const char **names = tacit_alloc(reader->n_columns, sizeof *names);
   if (names == NULL) {
     return tacit_error_memory(err);
@@ -201,9 +201,9 @@ void tacit_table_note(tacit_table_t *table, const tacit_reader_t *reader) {
   memcpy(table->query_hash, reader->query_hash, sizeof table->query_hash);
 }
 
-static tacit_status_t read_source(tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
-                                  const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
-                                  tacit_error_t *err) {
+static tacit_status_t read_source(tacit_table_t **table, const tacit_data_source_t *source,
+                                  const tacit_schema_t *schema, const char *const *columns, size_t n_columns,
+                                  tacit_table_notes_t *notes, tacit_error_t *err) {
   growing_t growing = {0};
   tacit_status_t status = tacit_reader_open(&growing.reader, source, schema, columns, n_columns, err);
   TACIT_THEN(status, tacit_table_of_reader(&growing.table, &growing.reader, err));
@@ -236,12 +236,15 @@ static tacit_status_t settle(tacit_status_t status, tacit_table_t **table, const
   return status;
 }
 
-tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
-                                       const char *const *columns, size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err) {
+tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_source_t *source,
+                                       const tacit_schema_t *schema, const char *const *columns,
+                                       size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err) {
   tacit_table_notes_t seen = {0};
   *table = NULL;
   tacit_status_t status = tacit_data_source_check(source, err);
-  TACIT_THEN(status, source->path != NULL && tacit_is_directory(source->path) ? tacit_columns_open(table, source->path, schema, columns, n_columns, &seen, err) : read_source(table, source, schema, columns, n_columns, &seen, err));
+  TACIT_THEN(status, source->path != NULL && tacit_is_directory(source->path)
+                         ? tacit_columns_open(table, source->path, schema, columns, n_columns, &seen, err)
+                         : read_source(table, source, schema, columns, n_columns, &seen, err));
   tacit_arrow_release(source->stream);
   return settle(status, table, &seen, notes);
 }
@@ -249,11 +252,14 @@ tacit_status_t tacit_table_read_source(tacit_table_t **table, const tacit_data_s
 tacit_status_t tacit_table_read(tacit_table_t **table, const char *path, const tacit_schema_t *schema,
                                 const char *const *columns, size_t n_columns, tacit_table_notes_t *notes,
                                 tacit_error_t *err) {
-  return tacit_table_read_source(table, &(tacit_data_source_t){.path = path}, schema, columns, n_columns, notes, err);
+  return tacit_table_read_source(table, &(tacit_data_source_t){.path = path}, schema, columns, n_columns,
+                                 notes, err);
 }
 
-tacit_status_t tacit_table_read_stream(tacit_table_t **table, struct ArrowArrayStream *stream, const tacit_schema_t *schema,
-                                       const char *const *columns, size_t n_columns, const tacit_stream_watch_t *watch,
+tacit_status_t tacit_table_read_stream(tacit_table_t **table, struct ArrowArrayStream *stream,
+                                       const tacit_schema_t *schema, const char *const *columns,
+                                       size_t n_columns, const tacit_stream_watch_t *watch,
                                        tacit_table_notes_t *notes, tacit_error_t *err) {
-  return tacit_table_read_source(table, &(tacit_data_source_t){.stream = stream, .watch = watch}, schema, columns, n_columns, notes, err);
+  return tacit_table_read_source(table, &(tacit_data_source_t){.stream = stream, .watch = watch}, schema,
+                                 columns, n_columns, notes, err);
 }

@@ -21,10 +21,10 @@ static inline const char *row_text(const json_t *row, const char *key) {
 
 static inline tacit_event_t row_event(const json_t *row) {
   const char *mechanism = row_text(row, "mechanism");
-  tacit_event_t event = {
-      .count = (uint64_t)row_get(row, "compositions", row_get(row, "count", 1)),
-      .noise_multiplier = row_get(row, "sigma", row_get(row, "scale", row_get(row, "sigma_parameter", 0))),
-      .sampling_rate = row_get(row, "q", 0)};
+  tacit_event_t event = {.count = (uint64_t)row_get(row, "compositions", row_get(row, "count", 1)),
+                         .noise_multiplier =
+                             row_get(row, "sigma", row_get(row, "scale", row_get(row, "sigma_parameter", 0))),
+                         .sampling_rate = row_get(row, "q", 0)};
   event.sampling = event.sampling_rate > 0 ? TACIT_SAMPLING_POISSON : TACIT_SAMPLING_NONE;
   if (strstr(mechanism, "laplace") != NULL) {
     event.kind = TACIT_EVENT_LAPLACE;
@@ -53,7 +53,8 @@ static inline size_t row_events(const json_t *row, tacit_event_t *events) {
     }
     return n;
   }
-  if (strcmp(row_text(row, "mechanism"), "sghmc_schedule") == 0) { /* sigma_t = sqrt(2 C / (eta_t L^2)), eta_t = 3 t^(-1/3) */
+  if (strcmp(row_text(row, "mechanism"), "sghmc_schedule") ==
+      0) { /* sigma_t = sqrt(2 C / (eta_t L^2)), eta_t = 3 t^(-1/3) */
     for (; n < (size_t)row_get(row, "T", 0) && n < MAX_ROW_EVENTS; n++) {
       events[n] = (tacit_event_t){.sampling = TACIT_SAMPLING_POISSON,
                                   .sampling_rate = row_get(row, "q", 0),
@@ -68,7 +69,8 @@ static inline size_t row_events(const json_t *row, tacit_event_t *events) {
 
 typedef void (*row_check_t)(const json_t *row, const tacit_event_t *events, size_t n);
 
-/* Call `check` for every row of a file of the shared folder, in a short test for some of them, spread evenly. */
+/* Call `check` for every row of a file of the shared folder, in a short test for some of them, spread evenly.
+ */
 static inline void for_each_row(const char *name, row_check_t check) {
   char path[4096];
   json_error_t error;

@@ -1,6 +1,6 @@
 /*
- * Events, accountants and budgets: what is refused, that refusals charge nothing, and that no sequence of charges
- * passes a budget.
+ * Events, accountants and budgets: what is refused, that refusals charge nothing, and that no sequence of
+ * charges passes a budget.
  */
 #include "base/memory.h"
 #include "support.h"
@@ -30,9 +30,17 @@ static void test_bad_events_are_refused_and_not_charged(void **state) {
   tacit_budget_t *budget;
   tacit_error_t err;
   assert_ok(tacit_budget_new(&budget, 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
-  tacit_event_t bad[] = {gaussian(0, 1), gaussian(-1, 1), gaussian(NAN, 1), gaussian(-INFINITY, 1), gaussian(1, 0),
-                         gaussian(1, UINT64_MAX), gaussian(1e30, TACIT_MAX_COUNT + 1), gaussian(9, 1), gaussian(9, 1)};
-  const char *const fields[] = {"sigma", "sigma", "sigma", "sigma", "count", "count", "count", "kind", "label"};
+  tacit_event_t bad[] = {gaussian(0, 1),
+                         gaussian(-1, 1),
+                         gaussian(NAN, 1),
+                         gaussian(-INFINITY, 1),
+                         gaussian(1, 0),
+                         gaussian(1, UINT64_MAX),
+                         gaussian(1e30, TACIT_MAX_COUNT + 1),
+                         gaussian(9, 1),
+                         gaussian(9, 1)};
+  const char *const fields[] = {"sigma", "sigma", "sigma", "sigma", "count",
+                                "count", "count", "kind",  "label"};
   bad[7].kind = (tacit_event_kind_t)77;
   memset(bad[8].label, 'x', sizeof bad[8].label);
   for (size_t i = 0; i < LENGTH(bad); i++) {
@@ -41,14 +49,21 @@ static void test_bad_events_are_refused_and_not_charged(void **state) {
     assert_int_equal(tacit_budget_charge(budget, &bad[i], &err), TACIT_ERR_ARGUMENT);
     assert_string_equal(err.field, fields[i]);
     assert_int_equal(tacit_budget_charge(budget, &bad[i], NULL), TACIT_ERR_ARGUMENT);
-    assert_int_equal(tacit_account_max_repetitions(&bad[i], 1, NULL, 0, NULL, 1, 1e-6, &k, &err), TACIT_ERR_ARGUMENT);
-    assert_int_equal(tacit_account_max_repetitions(NULL, 0, &bad[i], 1, NULL, 1, 1e-6, &k, &err), TACIT_ERR_ARGUMENT);
-    for (size_t j = 0; i > 0 && tacit_accountant_get(j) != NULL; j++) { /* no noise costs all there is: account-limits */
-      assert_int_equal(tacit_account_epsilon(tacit_accountant_get(j), &bad[i], 1, NULL, 1e-6, &guarantee, &err), TACIT_ERR_ARGUMENT);
-      assert_int_equal(tacit_account_delta(tacit_accountant_get(j), &bad[i], 1, NULL, 1, &guarantee, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_account_max_repetitions(&bad[i], 1, NULL, 0, NULL, 1, 1e-6, &k, &err),
+                     TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_account_max_repetitions(NULL, 0, &bad[i], 1, NULL, 1, 1e-6, &k, &err),
+                     TACIT_ERR_ARGUMENT);
+    for (size_t j = 0; i > 0 && tacit_accountant_get(j) != NULL;
+         j++) { /* no noise costs all there is: account-limits */
+      assert_int_equal(
+          tacit_account_epsilon(tacit_accountant_get(j), &bad[i], 1, NULL, 1e-6, &guarantee, &err),
+          TACIT_ERR_ARGUMENT);
+      assert_int_equal(tacit_account_delta(tacit_accountant_get(j), &bad[i], 1, NULL, 1, &guarantee, &err),
+                       TACIT_ERR_ARGUMENT);
     }
   }
-  tacit_event_t dear[] = {gaussian(1e-200, 1), gaussian(1, TACIT_MAX_COUNT), gaussian(DBL_TRUE_MIN, TACIT_MAX_COUNT)};
+  tacit_event_t dear[] = {gaussian(1e-200, 1), gaussian(1, TACIT_MAX_COUNT),
+                          gaussian(DBL_TRUE_MIN, TACIT_MAX_COUNT)};
   for (size_t i = 0; i < LENGTH(dear); i++) {
     assert_int_equal(tacit_budget_charge(budget, &dear[i], &err), TACIT_ERR_BUDGET);
   }
@@ -66,8 +81,9 @@ static void test_refusal_says_what_would_fit(void **state) {
   assert_ok(tacit_budget_new(&budget, 2, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
   tacit_event_t event = gaussian(10, 1000);
   assert_int_equal(tacit_budget_charge(budget, &event, &err), TACIT_ERR_BUDGET);
-  assert_string_equal(err.message, "the budget (epsilon 2, delta 1e-06) has room for 20 more releases with noise "
-                                   "multiplier 10, not for 1000");
+  assert_string_equal(err.message,
+                      "the budget (epsilon 2, delta 1e-06) has room for 20 more releases with noise "
+                      "multiplier 10, not for 1000");
   event.count = 19;
   assert_ok(tacit_budget_charge(budget, &event, &err), err);
   event.count = 2;
@@ -87,7 +103,8 @@ static void test_what_a_refusal_offers_fits_exactly(void **state) {
     tacit_budget_t *budget;
     tacit_error_t err;
     assert_ok(tacit_budget_new(&budget, log_uniform(&seed, -2, 2), log_uniform(&seed, -12, -1),
-                               TACIT_RELATION_SUBSTITUTE, &err), err);
+                               TACIT_RELATION_SUBSTITUTE, &err),
+              err);
     tacit_event_t event = gaussian(log_uniform(&seed, -3, 8), TACIT_MAX_COUNT);
     assert_int_equal(tacit_budget_charge(budget, &event, &err), TACIT_ERR_BUDGET);
     uint64_t room = strtoull(strstr(err.message, "room for ") + 9, NULL, 10);
@@ -121,7 +138,8 @@ static void test_budget_is_never_exceeded(void **state) {
     size_t n;
     const tacit_event_t *events = tacit_budget_events(budget, &n);
     tacit_guarantee_t guarantee;
-    assert_ok(tacit_account_epsilon(tacit_accountant_find("auto"), events, n, NULL, delta, &guarantee, &err), err);
+    assert_ok(tacit_account_epsilon(tacit_accountant_find("auto"), events, n, NULL, delta, &guarantee, &err),
+              err);
     assert_true(guarantee.epsilon <= epsilon * (1 + 1e-13));
     assert_true(tacit_budget_spent(budget).epsilon <= epsilon);
     assert_close(tacit_budget_spent(budget).epsilon / guarantee.epsilon, 1, 1e-13);
@@ -145,7 +163,8 @@ static void test_equal_events_are_merged(void **state) {
   tacit_event_t other = gaussian(100, 1);
   strcpy(other.label, "log-ratio");
   assert_ok(tacit_budget_charge(budget, &other, &err), err);
-  tacit_event_t costless = gaussian(INFINITY, TACIT_MAX_COUNT); /* counts that no event could hold stay apart */
+  tacit_event_t costless =
+      gaussian(INFINITY, TACIT_MAX_COUNT); /* counts that no event could hold stay apart */
   double before = tacit_budget_rho_spent(budget);
   assert_ok(tacit_budget_charge(budget, &costless, &err), err);
   assert_ok(tacit_budget_charge(budget, &costless, &err), err);
@@ -212,7 +231,8 @@ static void test_accountants_agree_and_never_undercut_the_exact_one(void **state
     assert_ptr_equal(tacit_accountant_find(accountant->name), accountant);
     tacit_guarantee_t by_delta, by_epsilon, exact;
     assert_ok(tacit_account_epsilon(accountant, events, 3, NULL, 1e-6, &by_delta, &err), err);
-    assert_ok(tacit_account_epsilon(tacit_accountant_find("gaussian"), events, 3, NULL, 1e-6, &exact, &err), err);
+    assert_ok(tacit_account_epsilon(tacit_accountant_find("gaussian"), events, 3, NULL, 1e-6, &exact, &err),
+              err);
     assert_true(by_delta.epsilon >= exact.epsilon && by_delta.epsilon_lower <= exact.epsilon);
     assert_ok(tacit_account_delta(accountant, events, 3, NULL, by_delta.epsilon, &by_epsilon, &err), err);
     assert_close(by_epsilon.delta / 1e-6, 1, 1e-8);
@@ -226,7 +246,8 @@ static void test_accountants_agree_and_never_undercut_the_exact_one(void **state
   assert_null(tacit_accountant_find(NULL));
 }
 
-/* What a guarantee says is true: epsilon_lower, at its delta, does not hold, and delta is never rounded to 0. */
+/* What a guarantee says is true: epsilon_lower, at its delta, does not hold, and delta is never rounded to 0.
+ */
 static void test_guarantees_are_certified(void **state) {
   uint64_t seed = 17;
   for (int i = 0; i < (int)(2000 * testing_multiplier()); i++) {
@@ -237,7 +258,8 @@ static void test_guarantees_are_certified(void **state) {
       tacit_guarantee_t of_delta, of_epsilon;
       tacit_error_t err;
       assert_ok(tacit_account_delta(tacit_accountant_get(j), &event, 1, NULL, epsilon, &of_delta, &err), err);
-      assert_ok(tacit_account_epsilon(tacit_accountant_get(j), &event, 1, NULL, delta, &of_epsilon, &err), err);
+      assert_ok(tacit_account_epsilon(tacit_accountant_get(j), &event, 1, NULL, delta, &of_epsilon, &err),
+                err);
       assert_true(of_delta.delta > 0 && of_delta.delta <= 1);
       assert_true(of_delta.epsilon_lower <= epsilon && of_epsilon.epsilon_lower <= of_epsilon.epsilon);
       const tacit_guarantee_t *both[] = {&of_delta, &of_epsilon};
@@ -261,8 +283,8 @@ static bool charges(tacit_budget_t *budget, const char *text, uint64_t count) {
 }
 
 static void test_schedules_follow_their_list(void **state) {
-  const tacit_event_t events[] = {parse("poisson-gaussian:q=0.1,sigma=4", 5), parse("poisson-gaussian:q=0.1,sigma=5", 3),
-                                  parse("laplace:scale=50", 2)};
+  const tacit_event_t events[] = {parse("poisson-gaussian:q=0.1,sigma=4", 5),
+                                  parse("poisson-gaussian:q=0.1,sigma=5", 3), parse("laplace:scale=50", 2)};
   const tacit_account_options_t options = {.relation = TACIT_RELATION_ADD_REMOVE};
   tacit_guarantee_t all;
   tacit_budget_t *budget;
@@ -302,7 +324,8 @@ static void test_schedules_of_bits(void **state) {
   tacit_error_t err;
   assert_ok(tacit_budget_new(&budget, 4, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
   assert_ok(tacit_budget_set_schedule(budget, events, 2, &err), err);
-  const char *const bit = "penalty-bit:sensitivity=0.1,sigma=1", *const gradient = "gaussian:sigma=10"; /* rho 0.005 */
+  const char *const bit = "penalty-bit:sensitivity=0.1,sigma=1", *const gradient =
+                                                                     "gaussian:sigma=10"; /* rho 0.005 */
   assert_true(charges(budget, "gaussian:sigma=20", 2));
   assert_false(charges(budget, bit, 3));
   assert_false(charges(budget, gradient, 5));

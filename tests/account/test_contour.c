@@ -1,6 +1,6 @@
 /*
- * Brackets by contour integration: against the shared reference numbers where they are at hand, against the closed form for
- * unsampled Gaussians, and by properties on random compositions.
+ * Brackets by contour integration: against the shared reference numbers where they are at hand, against the
+ * closed form for unsampled Gaussians, and by properties on random compositions.
  */
 #include "base/memory.h"
 #include "support.h"
@@ -26,7 +26,8 @@ static tacit_event_t multiplicity(double q, double sigma, uint64_t count) {
   return event;
 }
 
-static tacit_bracket_t epsilon_of(const tacit_event_t *events, size_t n, tacit_direction_t direction, double log_delta) {
+static tacit_bracket_t epsilon_of(const tacit_event_t *events, size_t n, tacit_direction_t direction,
+                                  double log_delta) {
   tacit_bracket_t bracket;
   tacit_error_t err;
   assert_ok(tacit_contour_epsilon(events, n, direction, log_delta, &bracket, &err), err);
@@ -34,7 +35,8 @@ static tacit_bracket_t epsilon_of(const tacit_event_t *events, size_t n, tacit_d
   return bracket;
 }
 
-static tacit_bracket_t log_delta_of(const tacit_event_t *events, size_t n, tacit_direction_t direction, double epsilon) {
+static tacit_bracket_t log_delta_of(const tacit_event_t *events, size_t n, tacit_direction_t direction,
+                                    double epsilon) {
   tacit_bracket_t bracket;
   tacit_error_t err;
   assert_ok(tacit_contour_log_delta(events, n, direction, epsilon, &bracket, &err), err);
@@ -55,7 +57,8 @@ static double number_of(const json_t *row, const char *key) {
 }
 
 /* truth, known within error, in the bracket; unless trivial, the relative width is counted. */
-static void check(tally_t *tally, const char *id, tacit_bracket_t b, double truth, double error, double trivial) {
+static void check(tally_t *tally, const char *id, tacit_bracket_t b, double truth, double error,
+                  double trivial) {
   tally->numbers++;
   if (!(b.lower - error <= truth && truth <= b.upper + error)) {
     fail_msg("%s: [%.17g, %.17g] does not hold %.17g within %g", id, b.lower, b.upper, truth, error);
@@ -79,7 +82,8 @@ static void check_epsilon(tally_t *tally, const json_t *row, const tacit_event_t
     double truth = number_of(row, keys[i]);
     if (!isnan(truth) && !isnan(error)) {
       /* log rounds by half a unit, which moves epsilon by far less than this */
-      check(tally, id, epsilon_of(events, n, directions[i], log_delta), truth, error + 1e-13 * (1 + truth), INFINITY);
+      check(tally, id, epsilon_of(events, n, directions[i], log_delta), truth, error + 1e-13 * (1 + truth),
+            INFINITY);
     }
   }
 }
@@ -92,7 +96,8 @@ static void check_delta(tally_t *tally, const json_t *row, const tacit_event_t *
     double truth = number_of(row, keys[i]);
     if (truth > 0 && !isnan(error)) {
       double log_truth = log(truth);
-      check(tally, id, log_delta_of(events, n, directions[i], epsilon), log_truth, error - 1e-14 * log_truth, -INFINITY);
+      check(tally, id, log_delta_of(events, n, directions[i], epsilon), log_truth, error - 1e-14 * log_truth,
+            -INFINITY);
     }
   }
 }
@@ -120,8 +125,8 @@ static json_t *load(const char *name) {
 }
 
 static void report(const char *name, const tally_t *tally) {
-  print_message("%s: %zu rows, %zu numbers, %zu not trivial, widest relative bracket %.2g\n", name, tally->rows,
-                tally->numbers, tally->covered, tally->widest);
+  print_message("%s: %zu rows, %zu numbers, %zu not trivial, widest relative bracket %.2g\n", name,
+                tally->rows, tally->numbers, tally->covered, tally->widest);
 }
 
 static void test_poisson_reference(void **state) {
@@ -155,7 +160,8 @@ static size_t listed(const json_t *row, tacit_event_t *events) {
   size_t i;
   json_t *event;
   json_array_foreach(json_object_get(row, "events"), i, event) {
-    events[i] = poisson(number_of(event, "q"), number_of(event, "sigma"), (uint64_t)number_of(event, "count"));
+    events[i] =
+        poisson(number_of(event, "q"), number_of(event, "sigma"), (uint64_t)number_of(event, "count"));
   }
   return i;
 }
@@ -188,10 +194,13 @@ static void test_unsampled_gaussians(void **state) {
     event.sampling = i % 3 ? TACIT_SAMPLING_NONE : TACIT_SAMPLING_POISSON;
     event.sampling_rate = 1;
     tacit_bracket_t b = epsilon_of(&event, 1, directions[i / 2 % 2], log_delta);
-    double upper = tacit_gaussian_epsilon(rho, log_delta), lower = tacit_gaussian_epsilon_lower(rho, log_delta);
-    assert_true(b.lower <= upper * (1 + 1e-13) && lower <= b.upper * (1 + 1e-13) + 1e-300); /* rho is rounded twice */
+    double upper = tacit_gaussian_epsilon(rho, log_delta),
+           lower = tacit_gaussian_epsilon_lower(rho, log_delta);
+    assert_true(b.lower <= upper * (1 + 1e-13) &&
+                lower <= b.upper * (1 + 1e-13) + 1e-300); /* rho is rounded twice */
     widest = fmax(widest, (b.upper - b.lower) / (b.upper + 1e-6));
-    double epsilon = rho + log_uniform(&seed, -2, 1) * sqrt(rho), error = tacit_gaussian_log_delta_error(rho, epsilon);
+    double epsilon = rho + log_uniform(&seed, -2, 1) * sqrt(rho),
+           error = tacit_gaussian_log_delta_error(rho, epsilon);
     double log_truth = tacit_gaussian_log_delta(rho, epsilon);
     b = log_delta_of(&event, 1, directions[i % 2], epsilon);
     assert_true(b.lower - error <= log_truth + 1e-12 && log_truth <= b.upper + error + 1e-12);
@@ -269,9 +278,15 @@ static tacit_event_t random_event(uint64_t *seed) {
 /* A change that cannot lower the loss. */
 static void worsen(tacit_event_t *event, double by, int which) {
   switch (which) {
-    case 0: event->count += 1 + (uint64_t)(by * (double)event->count); break;
-    case 1: event->noise_multiplier /= 1 + by; break;
-    default: event->sampling_rate = fmin(event->sampling_rate * (1 + by), 1); break;
+  case 0:
+    event->count += 1 + (uint64_t)(by * (double)event->count);
+    break;
+  case 1:
+    event->noise_multiplier /= 1 + by;
+    break;
+  default:
+    event->sampling_rate = fmin(event->sampling_rate * (1 + by), 1);
+    break;
   }
 }
 
@@ -313,7 +328,9 @@ static void test_coarse_plans(void **state) {
     double epsilon = isinf(at.upper) ? log_uniform(&seed, -2, 1) : at.upper;
     tacit_bracket_t fine = log_delta_of(events, n, direction, epsilon);
     tacit_error_t err;
-    assert_ok(tacit_contour_log_delta_planned(events, n, direction, epsilon, 3 + 4 * uniform(&seed), &coarse, &err), err);
+    assert_ok(
+        tacit_contour_log_delta_planned(events, n, direction, epsilon, 3 + 4 * uniform(&seed), &coarse, &err),
+        err);
     assert_true(coarse.lower <= fine.upper && fine.lower <= coarse.upper);
     if (isfinite(coarse.lower) && isfinite(fine.lower)) {
       widest = fmax(widest, coarse.upper - coarse.lower);
@@ -327,7 +344,7 @@ static void test_coarse_plans(void **state) {
 /* The same releases, listed in another order and split. */
 static void test_order_and_merging(void **state) {
   const tacit_event_t once[] = {poisson(0.01, 1, 300), poisson(0.02, 2, 200), gaussian(30, 10)};
-  const tacit_event_t split[] = {gaussian(30, 4),       poisson(0.02, 2, 150), poisson(0.01, 1, 299),
+  const tacit_event_t split[] = {gaussian(30, 4),      poisson(0.02, 2, 150), poisson(0.01, 1, 299),
                                  poisson(0.02, 2, 50), poisson(0.01, 1, 1),   gaussian(30, 6)};
   for (size_t d = 0; d < 2; d++) {
     tacit_bracket_t a = epsilon_of(once, 3, directions[d], -20), b = epsilon_of(split, 6, directions[d], -20);

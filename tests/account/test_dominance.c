@@ -1,6 +1,6 @@
 /*
- * Dominating pairs against mechanisms that they must dominate, by brute force over what records may be, and against the
- * mechanism that attains them.
+ * Dominating pairs against mechanisms that they must dominate, by brute force over what records may be, and
+ * against the mechanism that attains them.
  */
 #include "support.h"
 
@@ -44,7 +44,8 @@ static double hockey_stick(const mixture_t *p, const mixture_t *q, double y) {
 static const double epsilons[] = {-3, -1, -0.2, 0, 0.1, 0.5, 1, 2, 4};
 
 /* Of the event's pair the profile at an epsilon; the larger of two directions, or that of one. */
-static double profile(const char *spec, tacit_relation_t relation, tacit_direction_t direction, double epsilon) {
+static double profile(const char *spec, tacit_relation_t relation, tacit_direction_t direction,
+                      double epsilon) {
   tacit_event_t event = parse(spec, 1);
   tacit_pair_t pair;
   tacit_error_t err;
@@ -56,20 +57,22 @@ static double profile(const char *spec, tacit_relation_t relation, tacit_directi
   return delta;
 }
 
-static void check_below(const char *spec, tacit_relation_t relation, tacit_direction_t direction, const mixture_t *p,
-                        const mixture_t *q) {
+static void check_below(const char *spec, tacit_relation_t relation, tacit_direction_t direction,
+                        const mixture_t *p, const mixture_t *q) {
   for (size_t i = 0; i < LENGTH(epsilons); i++) {
-    double truth = hockey_stick(p, q, exp(epsilons[i])), bound = profile(spec, relation, direction, epsilons[i]);
+    double truth = hockey_stick(p, q, exp(epsilons[i])),
+           bound = profile(spec, relation, direction, epsilons[i]);
     if (truth > bound + 3e-6 * (1 + exp(epsilons[i]))) {
       fail_msg("%s at %g: %.9g above %.9g", spec, epsilons[i], truth, bound);
     }
   }
 }
 
-static void check_equal(const char *spec, tacit_relation_t relation, tacit_direction_t direction, const mixture_t *p,
-                        const mixture_t *q) {
+static void check_equal(const char *spec, tacit_relation_t relation, tacit_direction_t direction,
+                        const mixture_t *p, const mixture_t *q) {
   for (size_t i = 0; i < LENGTH(epsilons); i++) {
-    double truth = hockey_stick(p, q, exp(epsilons[i])), bound = profile(spec, relation, direction, epsilons[i]);
+    double truth = hockey_stick(p, q, exp(epsilons[i])),
+           bound = profile(spec, relation, direction, epsilons[i]);
     assert_close(truth, bound, 3e-6 * (1 + exp(epsilons[i])));
   }
 }
@@ -78,7 +81,8 @@ static void check_equal(const char *spec, tacit_relation_t relation, tacit_direc
 
 static const double noise = 0.6; /* sigma of all events below */
 
-/* A record's part in units of the noise: at most 1 / sigma against none, or half of it either way against another. */
+/* A record's part in units of the noise: at most 1 / sigma against none, or half of it either way against
+ * another. */
 static double part(uint64_t *seed, double largest) {
   double u = uniform(seed);
   return u < 0.3 ? largest : u < 0.6 ? -largest : largest * (2 * uniform(seed) - 1);
@@ -117,8 +121,8 @@ static void test_replaced_records(void **state) {
 /* ---- samples of a fixed or limited size, of few records, all enumerated ---- */
 
 /* Sum over the draws of `size` of n records in every order, with or without replacement. */
-static void draw(mixture_t *out, const double *records, int n, int size, bool replaces, double weight, double sum,
-                 unsigned used) {
+static void draw(mixture_t *out, const double *records, int n, int size, bool replaces, double weight,
+                 double sum, unsigned used) {
   if (size == 0) {
     add(out, weight, sum);
     return;
@@ -142,7 +146,8 @@ static void test_samples_of_a_size(void **state) {
     records[4] = trial == 0 ? half : part(&seed, half);
     other[4] = trial == 0 ? -half : part(&seed, half);
     for (int replaces = 0; replaces < 2; replaces++) {
-      const char *spec = replaces ? "replacement-gaussian:records=5,draws=3,sigma=0.6" : "fixed-size-gaussian:q=0.6,sigma=0.6";
+      const char *spec = replaces ? "replacement-gaussian:records=5,draws=3,sigma=0.6"
+                                  : "fixed-size-gaussian:q=0.6,sigma=0.6";
       mixture_t left = {0}, right = {0};
       draw(&left, records, 5, 3, replaces, 1, 0, 0);
       draw(&right, other, 5, 3, replaces, 1, 0, 0);
@@ -163,8 +168,10 @@ static void test_samples_of_a_size(void **state) {
     }
     draw(&left, records, 5, 3, false, 1, 0, 0);
     draw(&right, records, 4, 3, false, 1, 0, 0);
-    check_below("fixed-size-gaussian:q=0.6,sigma=0.6", TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_REMOVE, &left, &right);
-    check_below("fixed-size-gaussian:q=0.6,sigma=0.6", TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_ADD, &right, &left);
+    check_below("fixed-size-gaussian:q=0.6,sigma=0.6", TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_REMOVE,
+                &left, &right);
+    check_below("fixed-size-gaussian:q=0.6,sigma=0.6", TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_ADD, &right,
+                &left);
   }
 }
 
@@ -213,11 +220,13 @@ static void test_truncated_samples(void **state) {
   }
 }
 
-/* By hand: of four others at least two are drawn with t = .5248; then the record is kept with f = 2 P(more than 2 of 5)/(5 t) = .31744 / 1.312. */
+/* By hand: of four others at least two are drawn with t = .5248; then the record is kept with f = 2 P(more
+ * than 2 of 5)/(5 t) = .31744 / 1.312. */
 static void test_truncated_pair(void **state) {
   const char *spec = "truncated-gaussian:q=0.4,records=5,limit=2,sigma=0.6";
   const double t = 0.5248, f = 2 * 0.31744 / (5 * t), shift = 1 / noise;
-  const mixture_t none = {.n = 1, .weight = {1}, .at = {0}}, few = {.n = 2, .weight = {0.6, 0.4}, .at = {0, shift}},
+  const mixture_t none = {.n = 1, .weight = {1}, .at = {0}},
+                  few = {.n = 2, .weight = {0.6, 0.4}, .at = {0, shift}},
                   full = {.n = 2, .weight = {1 - f, f}, .at = {0, 2 * shift}};
   for (size_t i = 0; i < LENGTH(epsilons); i++) {
     double y = exp(epsilons[i]), within = 3e-6 * (1 + y);
@@ -280,7 +289,8 @@ static void test_exponential_mechanism(void **state) {
       p[i] /= sums[0];
       q[i] /= sums[1];
     }
-    double bound = profile("exponential:epsilon=2", TACIT_RELATION_SUBSTITUTE, TACIT_DIRECTION_REMOVE, epsilon);
+    double bound =
+        profile("exponential:epsilon=2", TACIT_RELATION_SUBSTITUTE, TACIT_DIRECTION_REMOVE, epsilon);
     double truth = discrete_hockey_stick(p, q, 4, exp(epsilon));
     assert_true(truth <= bound + 1e-12);
     closest = epsilon > -1.5 && epsilon < 1.5 ? fmin(closest, 1 - truth / bound) : closest;
@@ -297,7 +307,8 @@ static void test_discrete_laplace(void **state) {
     q[i] = (1 - r) / (1 + r) * pow(r, fabs((double)i - n / 2));
   }
   for (size_t i = 0; i < LENGTH(epsilons); i++) {
-    double delta = profile("discrete-laplace:scale=2,sensitivity=3", TACIT_RELATION_SUBSTITUTE, TACIT_DIRECTION_REMOVE, epsilons[i]);
+    double delta = profile("discrete-laplace:scale=2,sensitivity=3", TACIT_RELATION_SUBSTITUTE,
+                           TACIT_DIRECTION_REMOVE, epsilons[i]);
     assert_close(delta, discrete_hockey_stick(p, q, n, exp(epsilons[i])), 1e-13);
   }
 }
@@ -307,17 +318,19 @@ static void test_absent_response(void **state) {
   for (size_t i = 0; i < LENGTH(epsilons); i++) {
     const char *spec = "randomized-response:p=0.5,buckets=4";
     double y = exp(epsilons[i]);
-    assert_close(profile(spec, TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_REMOVE, epsilons[i]), discrete_hockey_stick(p, q, 4, y), 1e-14);
-    assert_close(profile(spec, TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_ADD, epsilons[i]), discrete_hockey_stick(q, p, 4, y), 1e-14);
+    assert_close(profile(spec, TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_REMOVE, epsilons[i]),
+                 discrete_hockey_stick(p, q, 4, y), 1e-14);
+    assert_close(profile(spec, TACIT_RELATION_ADD_REMOVE, TACIT_DIRECTION_ADD, epsilons[i]),
+                 discrete_hockey_stick(q, p, 4, y), 1e-14);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_replaced_records),     cmocka_unit_test(test_samples_of_a_size),
-      cmocka_unit_test(test_truncated_samples),    cmocka_unit_test(test_truncated_pair),       cmocka_unit_test(test_mixture_of_gaussians),
-      cmocka_unit_test(test_exponential_mechanism), cmocka_unit_test(test_discrete_laplace),
-      cmocka_unit_test(test_absent_response),
+      cmocka_unit_test(test_truncated_samples),    cmocka_unit_test(test_truncated_pair),
+      cmocka_unit_test(test_mixture_of_gaussians), cmocka_unit_test(test_exponential_mechanism),
+      cmocka_unit_test(test_discrete_laplace),     cmocka_unit_test(test_absent_response),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

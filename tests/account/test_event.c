@@ -4,7 +4,8 @@
 static void test_event_parse(void **state) {
   tacit_event_t event;
   tacit_error_t err;
-  const char *good[] = {"gaussian:sigma=20", "gaussian:sigma=.5", "gaussian:sigma=2e1", "gaussian:sigma=20.0"};
+  const char *good[] = {"gaussian:sigma=20", "gaussian:sigma=.5", "gaussian:sigma=2e1",
+                        "gaussian:sigma=20.0"};
   double values[] = {20, 0.5, 20, 20};
   for (size_t i = 0; i < 4; i++) {
     assert_ok(tacit_event_parse(&event, good[i], &err), err);
@@ -44,8 +45,10 @@ static void test_event_parse(void **state) {
     assert_non_null(strstr(err.message, bad[i].says));
     assert_int_equal(tacit_event_parse(&event, bad[i].text, NULL), bad[i].status);
   }
-  assert_true(tacit_event_names_file("gaussian-mixture:x") && tacit_event_names_file("pair:x") && tacit_event_names_file("profile:x"));
-  assert_false(tacit_event_names_file("gaussian:sigma=1") || tacit_event_names_file("") || tacit_event_names_file("pairs:x"));
+  assert_true(tacit_event_names_file("gaussian-mixture:x") && tacit_event_names_file("pair:x") &&
+              tacit_event_names_file("profile:x"));
+  assert_false(tacit_event_names_file("gaussian:sigma=1") || tacit_event_names_file("") ||
+               tacit_event_names_file("pairs:x"));
   char text[5000]; /* the message still says what to do */
   memset(text, 'g', sizeof text - 1);
   text[sizeof text - 1] = '\0';
@@ -70,7 +73,8 @@ static void test_max_repetitions_edges(void **state) {
   assert_int_equal(k, 0);
   assert_ok(tacit_account_max_repetitions(NULL, 0, &event, 1, NULL, 0, 1e-6, &k, &err), err);
   assert_int_equal(k, 0);
-  assert_int_equal(tacit_account_max_repetitions(&big, 1, &event, 1, NULL, 1, 1e-6, &k, &err), TACIT_ERR_BUDGET);
+  assert_int_equal(tacit_account_max_repetitions(&big, 1, &event, 1, NULL, 1, 1e-6, &k, &err),
+                   TACIT_ERR_BUDGET);
   const double bad[][2] = {{-1, 1e-6}, {NAN, 1e-6}, {INFINITY, 1e-6}, {1, 0}, {1, 1}, {1, NAN}};
   for (size_t i = 0; i < LENGTH(bad); i++) {
     assert_int_equal(tacit_account_max_repetitions(NULL, 0, &event, 1, NULL, bad[i][0], bad[i][1], &k, &err),
@@ -78,15 +82,19 @@ static void test_max_repetitions_edges(void **state) {
   }
 }
 
-/* k repetitions fit, k + 1 do not; more epsilon or delta never buys fewer; and a budget pays for k, one by one. */
+/* k repetitions fit, k + 1 do not; more epsilon or delta never buys fewer; and a budget pays for k, one by
+ * one. */
 static void test_max_repetitions_is_the_largest(void **state) {
   uint64_t seed = 19;
   for (int i = 0; i < (int)(10000 * testing_multiplier()); i++) {
-    tacit_event_t fixed = gaussian(log_uniform(&seed, 1, 3), 1), event = gaussian(log_uniform(&seed, 0, 3), 1);
-    double epsilon = log_uniform(&seed, -0.3, 1.5), delta = log_uniform(&seed, -12, -1), up = 1 + uniform(&seed);
+    tacit_event_t fixed = gaussian(log_uniform(&seed, 1, 3), 1),
+                  event = gaussian(log_uniform(&seed, 0, 3), 1);
+    double epsilon = log_uniform(&seed, -0.3, 1.5), delta = log_uniform(&seed, -12, -1),
+           up = 1 + uniform(&seed);
     uint64_t k, more;
     tacit_error_t err;
-    tacit_status_t status = tacit_account_max_repetitions(&fixed, 1, &event, 1, NULL, epsilon, delta, &k, &err);
+    tacit_status_t status =
+        tacit_account_max_repetitions(&fixed, 1, &event, 1, NULL, epsilon, delta, &k, &err);
     if (status == TACIT_ERR_BUDGET) {
       assert_true(tacit_gaussian_epsilon(tacit_event_rho(&fixed), log(delta)) >= epsilon * (1 - 1e-12));
       continue;
@@ -94,10 +102,14 @@ static void test_max_repetitions_is_the_largest(void **state) {
     assert_int_equal(status, TACIT_OK);
     double each = tacit_event_rho(&event), base = tacit_event_rho(&fixed);
     assert_true(tacit_gaussian_log_delta(base + each * (double)k, epsilon) <= log(delta));
-    assert_true(tacit_gaussian_log_delta((base + each * ((double)k + 1)) * (1 + 1e-14), epsilon) > log(delta) - 1e-11);
-    assert_ok(tacit_account_max_repetitions(&fixed, 1, &event, 1, NULL, epsilon * up, delta, &more, &err), err);
+    assert_true(tacit_gaussian_log_delta((base + each * ((double)k + 1)) * (1 + 1e-14), epsilon) >
+                log(delta) - 1e-11);
+    assert_ok(tacit_account_max_repetitions(&fixed, 1, &event, 1, NULL, epsilon * up, delta, &more, &err),
+              err);
     assert_true(more >= k);
-    assert_ok(tacit_account_max_repetitions(&fixed, 1, &event, 1, NULL, epsilon, fmin(delta * up, 0.5), &more, &err), err);
+    assert_ok(tacit_account_max_repetitions(&fixed, 1, &event, 1, NULL, epsilon, fmin(delta * up, 0.5), &more,
+                                            &err),
+              err);
     assert_true(more >= k);
     if (k > 1000) {
       continue;

@@ -1,8 +1,9 @@
 /*
- * The filter of budgets without a schedule (docs/theory.md, section 9.11): what it takes a decision or a release with
- * lattice noise to cost really covers it, alone, in random mixes, and under strategies that look at what was released.
- * Errors planted to see that these tests catch them: no reserve counted, costs without the reserve's factor or 1 % too
- * small, slopes of the arcsine rule left out, lattices below their least reserve.
+ * The filter of budgets without a schedule (docs/theory.md, section 9.11): what it takes a decision or a
+ * release with lattice noise to cost really covers it, alone, in random mixes, and under strategies that look
+ * at what was released. Errors planted to see that these tests catch them: no reserve counted, costs without
+ * the reserve's factor or 1 % too small, slopes of the arcsine rule left out, lattices below their least
+ * reserve.
  */
 #include <math.h>
 #include <string.h>
@@ -11,14 +12,14 @@
 #include "account/filter.h"
 #include "support.h"
 
-static double normal_below(double z) {
-  return 0.5 * erfc(-z * 0.70710678118654752440);
-}
+static double normal_below(double z) { return 0.5 * erfc(-z * 0.70710678118654752440); }
 
 /* E_Q (z Z - 1)+ for the likelihood ratio Z of a Gaussian release of rho r. */
 static double value(double z, double r) {
   double x = log(z);
-  return z <= 0 ? 0 : r <= 0 ? fmax(z - 1, 0) : z * normal_below((x + r) / sqrt(2 * r)) - normal_below((x - r) / sqrt(2 * r));
+  return z <= 0   ? 0
+         : r <= 0 ? fmax(z - 1, 0)
+                  : z * normal_below((x + r) / sqrt(2 * r)) - normal_below((x - r) / sqrt(2 * r));
 }
 
 /* A pair of distributions on n outcomes. */
@@ -28,7 +29,8 @@ typedef struct pair {
   double p[MAX_OUTCOMES], q[MAX_OUTCOMES];
 } pair_t;
 
-/* Is the pair, followed by a Gaussian release of rho `after`, dominated by one of rho `before`, in both orders? */
+/* Is the pair, followed by a Gaussian release of rho `after`, dominated by one of rho `before`, in both
+ * orders? */
 static void check_pair(const pair_t *pair, double after, double before) {
   double reach = fmin(12 * sqrt(2 * before) + 2 * before, 300);
   for (int order = 0; order < 2; order++) {
@@ -79,7 +81,8 @@ static void test_decisions_cost_enough(void **state) {
 }
 
 static void test_noisy_decisions_are_gaussian(void **state) {
-  static const char *const texts[] = {"penalty-bit:sensitivity=0.5,sigma=1.8", "penalty-bit:sensitivity=0.1,sigma=0.25",
+  static const char *const texts[] = {"penalty-bit:sensitivity=0.5,sigma=1.8",
+                                      "penalty-bit:sensitivity=0.1,sigma=0.25",
                                       "probit-bit:sensitivity=1,sigma=2"};
   for (size_t i = 0; i < LENGTH(texts); i++) {
     tacit_event_t event = parse(texts[i], 1);
@@ -95,7 +98,10 @@ static void test_lattice_noise_costs_enough(void **state) {
   static pair_t pair;
   for (size_t i = 0; i < LENGTH(sds) * LENGTH(shifts); i++) {
     double sd = sds[i / 2], shift = shifts[i % 2], reach = ceil(38 * sd) + shift;
-    tacit_event_t event = {.kind = TACIT_EVENT_DISCRETE_GAUSSIAN, .noise_multiplier = sd / shift, .sensitivity = shift, .count = 1};
+    tacit_event_t event = {.kind = TACIT_EVENT_DISCRETE_GAUSSIAN,
+                           .noise_multiplier = sd / shift,
+                           .sensitivity = shift,
+                           .count = 1};
     double rho = 0.5 * shift * shift / sd / sd, edge = rho / (sd * sd - 1);
     for (double moved = 1; moved <= shift; moved++) { /* smaller shifts are covered too */
       pair.n = 0;
@@ -132,15 +138,16 @@ static void charge(tacit_budget_t *budget, const tacit_event_t *event) {
 }
 
 /*
- * Releases fixed in advance, as the exact accountant sees them: a Barker decision whose log ratio lies in the middle is randomised
- * response between two answers. In either order, and never below what is true.
+ * Releases fixed in advance, as the exact accountant sees them: a Barker decision whose log ratio lies in the
+ * middle is randomised response between two answers. In either order, and never below what is true.
  */
 static void test_mixes_cost_no_less_than_their_composition(void **unused) {
   uint64_t state = 7;
   double slack = 0;
   for (int i = 0; i < 24; i++) {
     double d = log_uniform(&state, -1.7, 0);
-    uint64_t n = (uint64_t)log_uniform(&state, 0, 3.2), n_lattice = i % 3 == 0 ? 0 : 1 + (uint64_t)(4 * uniform(&state));
+    uint64_t n = (uint64_t)log_uniform(&state, 0, 3.2),
+             n_lattice = i % 3 == 0 ? 0 : 1 + (uint64_t)(4 * uniform(&state));
     double share = 8 / (d * d) * 0.3;
     n = n < (uint64_t)share ? n : (uint64_t)share + 1;
     tacit_event_t events[] = {{.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = d, .count = n},
@@ -160,14 +167,17 @@ static void test_mixes_cost_no_less_than_their_composition(void **unused) {
     }
     double spent = tacit_budget_rho_spent(forward);
     assert_close(tacit_budget_rho_spent(backward) / spent, 1, 1e-10);
-    events[0] = (tacit_event_t){
-        .kind = TACIT_EVENT_RANDOMIZED_RESPONSE, .probability = 2 / (1 + exp(0.5 * d)), .buckets = 2, .count = n};
+    events[0] = (tacit_event_t){.kind = TACIT_EVENT_RANDOMIZED_RESPONSE,
+                                .probability = 2 / (1 + exp(0.5 * d)),
+                                .buckets = 2,
+                                .count = n};
     tacit_guarantee_t exact;
     tacit_error_t err;
     assert_ok(tacit_account_epsilon(NULL, events, n_lattice > 0 ? 3 : 2, NULL, 1e-6, &exact, &err), err);
     double epsilon = tacit_budget_spent(forward).epsilon;
     if (!(epsilon >= exact.epsilon_lower) || !(exact.epsilon_lower > 0)) {
-      fail_msg("%g charged, at least %g true: %llu decisions of %g", epsilon, exact.epsilon_lower, (unsigned long long)n, d);
+      fail_msg("%g charged, at least %g true: %llu decisions of %g", epsilon, exact.epsilon_lower,
+               (unsigned long long)n, d);
     }
     slack = fmax(slack, n > 200 ? epsilon / exact.epsilon - 1 : 0);
     tacit_budget_free(forward);
@@ -177,9 +187,7 @@ static void test_mixes_cost_no_less_than_their_composition(void **unused) {
 }
 
 /* What k decisions and nothing else cost, with a reserve or without, in units of D^2 / 8. */
-static double units(double k) {
-  return fmin(pow(sqrt(k) + 1, 2), 1.57079632679489661923 * k);
-}
+static double units(double k) { return fmin(pow(sqrt(k) + 1, 2), 1.57079632679489661923 * k); }
 
 /* With lattice noise about its rho more; Gaussian budgets are as they were. */
 static void test_what_a_mix_costs(void **unused) {
@@ -188,13 +196,15 @@ static void test_what_a_mix_costs(void **unused) {
     tacit_budget_t *budget = new_budget(1e4);
     charge(budget, &bits);
     assert_close(tacit_budget_rho_spent(budget) / (0.125e-4 * units(k)), 1, 1e-9);
-    tacit_event_t fine = {.kind = TACIT_EVENT_DISCRETE_GAUSSIAN, .noise_multiplier = 10, .sensitivity = 1e3, .count = 1};
+    tacit_event_t fine = {
+        .kind = TACIT_EVENT_DISCRETE_GAUSSIAN, .noise_multiplier = 10, .sensitivity = 1e3, .count = 1};
     charge(budget, &fine);
     double both = tacit_budget_rho_spent(budget);
     assert_close(both - 0.005, 0.125e-4 * units(k), 2e-5 * both);
     tacit_event_t noisy = parse("barker-bit:sensitivity=0.01,rho=0.0001,together=4", 1000);
     charge(budget, &noisy);
-    assert_close(tacit_budget_rho_spent(budget) - 0.005 - 0.1, 0.125e-4 * pow(sqrt(k + 1000) + 1, 2), 1e-6 * both);
+    assert_close(tacit_budget_rho_spent(budget) - 0.005 - 0.1, 0.125e-4 * pow(sqrt(k + 1000) + 1, 2),
+                 1e-6 * both);
     tacit_budget_free(budget);
   }
   tacit_budget_t *budget = new_budget(3);
@@ -208,9 +218,11 @@ static void test_what_a_mix_costs(void **unused) {
 }
 
 static void test_what_has_no_bound_is_refused(void **unused) {
-  static const char *const texts[] = {"poisson-gaussian:q=0.1,sigma=4", "fixed-size-gaussian:q=0.1,sigma=4",
-                                      "multiplicity-gaussian:q=0.1,sigma=4", "laplace:scale=9", "randomized-response:p=0.9,buckets=3",
-                                      "discrete-gaussian:sigma=1", "poisson-discrete-gaussian:q=0.1,sigma=3"};
+  static const char *const texts[] = {
+      "poisson-gaussian:q=0.1,sigma=4",         "fixed-size-gaussian:q=0.1,sigma=4",
+      "multiplicity-gaussian:q=0.1,sigma=4",    "laplace:scale=9",
+      "randomized-response:p=0.9,buckets=3",    "discrete-gaussian:sigma=1",
+      "poisson-discrete-gaussian:q=0.1,sigma=3"};
   tacit_budget_t *budget = new_budget(50);
   tacit_error_t err;
   for (size_t i = 0; i < LENGTH(texts); i++) {
@@ -232,8 +244,9 @@ static void test_what_has_no_bound_is_refused(void **unused) {
 /* ---- strategies ---- */
 
 /*
- * An adversary charges a budget, Gaussian releases or decisions at log ratios of his choice, all by what came out before. Every
- * path of decisions is followed; Gaussian releases are made last, all that the budget has left, or nothing.
+ * An adversary charges a budget, Gaussian releases or decisions at log ratios of his choice, all by what came
+ * out before. Every path of decisions is followed; Gaussian releases are made last, all that the budget has
+ * left, or nothing.
  */
 typedef struct strategy {
   uint64_t seed;
@@ -283,7 +296,8 @@ static void follow(const strategy_t *of, path_t *path, uint64_t node, double *su
   double rest = rest_of(of, path, &fits);
   path_t next = *path;
   if (goes_on) {
-    next.events[next.n++] = (tacit_event_t){.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = of->sensitivity, .count = 1};
+    next.events[next.n++] =
+        (tacit_event_t){.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = of->sensitivity, .count = 1};
     rest_of(of, &next, &goes_on);
   }
   if (!goes_on) {
@@ -293,7 +307,9 @@ static void follow(const strategy_t *of, path_t *path, uint64_t node, double *su
     }
     return;
   }
-  double middle = of->seed % 2 == 0 ? 0 : 3 * (hash(of->seed, node + 77) - 0.5); /* even seeds: where a decision tells most */
+  double middle = of->seed % 2 == 0
+                      ? 0
+                      : 3 * (hash(of->seed, node + 77) - 0.5); /* even seeds: where a decision tells most */
   double sign = hash(of->seed, node + 99) < 0.5 || of->seed % 4 == 0 ? 1 : -1, p, q, not_p, not_q;
   tacit_bit_accept(&next.events[0], middle - 0.5 * sign * of->sensitivity, &p, &not_p);
   tacit_bit_accept(&next.events[0], middle + 0.5 * sign * of->sensitivity, &q, &not_q);
@@ -307,7 +323,10 @@ static void follow(const strategy_t *of, path_t *path, uint64_t node, double *su
 
 static void test_strategies_stay_within_the_budget(void **unused) {
   for (uint64_t seed = 1; seed <= 10; seed++) {
-    strategy_t of = {.seed = seed, .sensitivity = seed % 3 == 0 ? 0.3 : 0.8, .epsilon = 0.4 + 0.4 * (double)seed, .delta = 1e-3};
+    strategy_t of = {.seed = seed,
+                     .sensitivity = seed % 3 == 0 ? 0.3 : 0.8,
+                     .epsilon = 0.4 + 0.4 * (double)seed,
+                     .delta = 1e-3};
     double sums[N_RATIOS] = {0};
     path_t path = {.p = 1, .q = 1};
     follow(&of, &path, 1, sums);

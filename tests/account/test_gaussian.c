@@ -1,6 +1,6 @@
 /*
- * The Gaussian profile and its inverses: against 50-digit values (reference.h, made by reference.py), at the edges
- * of the domain, and by properties on random arguments.
+ * The Gaussian profile and its inverses: against 50-digit values (reference.h, made by reference.py), at the
+ * edges of the domain, and by properties on random arguments.
  */
 #include "support.h"
 
@@ -42,8 +42,8 @@ static void test_bounds_enclose_the_reference(void **state) {
     assert_true(tacit_gaussian_rho(epsilon, above) >= rho * (1 - 1e-12) || truth > -0.1);
     assert_true(tacit_gaussian_rho(epsilon, below) <= rho);
   }
-  print_message("error of log delta at most %.2g of its bound; widest bracket %.2g (epsilon + sqrt rho)\n", worst,
-                widest);
+  print_message("error of log delta at most %.2g of its bound; widest bracket %.2g (epsilon + sqrt rho)\n",
+                worst, widest);
   assert_true(worst <= 1);
   assert_true(widest <= 1e-12);
 }
@@ -96,7 +96,8 @@ static void test_inverses_are_conservative(void **state) {
   uint64_t seed = 7;
   for (int i = 0; i < (int)(12000 * testing_multiplier()); i++) {
     double rho = log_uniform(&seed, -12, 4), log_delta = -log_uniform(&seed, -2, 6);
-    double epsilon = tacit_gaussian_epsilon(rho, log_delta), lower = tacit_gaussian_epsilon_lower(rho, log_delta);
+    double epsilon = tacit_gaussian_epsilon(rho, log_delta),
+           lower = tacit_gaussian_epsilon_lower(rho, log_delta);
     assert_true(isfinite(epsilon) && epsilon >= 0 && lower <= epsilon);
     assert_true(tacit_gaussian_log_delta_upper(rho, epsilon) <= log_delta);
     assert_true(lower <= 0 || tacit_gaussian_log_delta(rho, lower) >= log_delta);

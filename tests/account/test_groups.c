@@ -1,9 +1,9 @@
 /*
- * Bits in groups: the Gaussian releases of a group come before any of its bits, so that a group that is not finished costs
- * what a whole one does, whoever adds it up.
+ * Bits in groups: the Gaussian releases of a group come before any of its bits, so that a group that is not
+ * finished costs what a whole one does, whoever adds it up.
  *
- * Counting the bits alone fails each of these (1 bit of a group of 8: epsilon 5.22 where eight Gaussian releases of sigma 1
- * cost 16.86).
+ * Counting the bits alone fails each of these (1 bit of a group of 8: epsilon 5.22 where eight Gaussian
+ * releases of sigma 1 cost 16.86).
  */
 #include <string.h>
 
@@ -15,7 +15,8 @@ static const char *const specs[] = {"barker-bit:sensitivity=0.1,rho=0.5,together
                                     "arcsine-bit:sensitivity=0.1,kappa=0.5,cap=0.9,rho=0.01,together=8"};
 
 /* By blocks of bits where they are followed in order, which is slow; by Renyi's bound alone where not. */
-static double epsilon_of(const tacit_accountant_t *accountant, const char *spec, uint64_t count, bool is_in_order) {
+static double epsilon_of(const tacit_accountant_t *accountant, const char *spec, uint64_t count,
+                         bool is_in_order) {
   const tacit_account_options_t options = {.is_in_order = is_in_order, .is_quick = !is_in_order};
   const tacit_event_t events[] = {gaussian(1e3, 1), parse(spec, count)};
   tacit_guarantee_t guarantee;
@@ -34,11 +35,14 @@ static void test_every_accountant_counts_whole_groups(void **unused) {
         bool is_in_order = a == 0 && s == 0;
         double whole = epsilon_of(accountant, specs[s], 8 * groups, is_in_order);
         n_answers += !isnan(whole) ? 1 : 0;
-        assert_true(isnan(whole) || fabs(epsilon_of(accountant, specs[s], part, is_in_order) / whole - 1) < 1e-12);
+        assert_true(isnan(whole) ||
+                    fabs(epsilon_of(accountant, specs[s], part, is_in_order) / whole - 1) < 1e-12);
       }
     }
   }
-  assert_int_equal(n_answers, 2 * (4 + 4 + 3)); /* auto and rdp; zcdp has no bound of the arcsine rule; the others refuse bits */
+  assert_int_equal(
+      n_answers,
+      2 * (4 + 4 + 3)); /* auto and rdp; zcdp has no bound of the arcsine rule; the others refuse bits */
 }
 
 static void test_deltas(void **unused) {

@@ -1,7 +1,7 @@
 /*
- * Discrete Gaussians that a record moves by several steps, against sums over all tests; and the Gaussian that bounds a pure
- * mechanism. Errors planted to see that these tests catch them: a shift of 1 whatever the sensitivity, sigma not times the
- * sensitivity, half of mu for mu.
+ * Discrete Gaussians that a record moves by several steps, against sums over all tests; and the Gaussian that
+ * bounds a pure mechanism. Errors planted to see that these tests catch them: a shift of 1 whatever the
+ * sensitivity, sigma not times the sensitivity, half of mu for mu.
  */
 #include <string.h>
 
@@ -43,8 +43,9 @@ static void test_discrete_gaussians_of_any_sensitivity(void **state) {
 }
 
 static void test_bad_sensitivities_are_refused(void **state) {
-  static const char *const bad[] = {"discrete-gaussian:sigma=1,sensitivity=0", "discrete-gaussian:sigma=1,sensitivity=1.5",
-                                    "discrete-gaussian:sigma=1,sensitivity=2e6", "discrete-gaussian:sensitivity=2"};
+  static const char *const bad[] = {
+      "discrete-gaussian:sigma=1,sensitivity=0", "discrete-gaussian:sigma=1,sensitivity=1.5",
+      "discrete-gaussian:sigma=1,sensitivity=2e6", "discrete-gaussian:sensitivity=2"};
   for (size_t i = 0; i < 4; i++) {
     tacit_event_t event;
     tacit_error_t err;
@@ -52,15 +53,15 @@ static void test_bad_sensitivities_are_refused(void **state) {
   }
 }
 
-static double phi(double z) {
-  return 0.5 * erfc(-z / sqrt(2));
-}
+static double phi(double z) { return 0.5 * erfc(-z / sqrt(2)); }
 
-/* At type I errors a of both sides of the vertex, type II errors of the Gaussian are below those that epsilon-DP allows. */
+/* At type I errors a of both sides of the vertex, type II errors of the Gaussian are below those that
+ * epsilon-DP allows. */
 static void test_gaussian_that_bounds_pure_mechanisms(void **state) {
   static const double epsilons[] = {1e-3, 0.1, 1, 5, 30};
   for (size_t i = 0; i < 5; i++) {
-    double epsilon = epsilons[i], mu = 1 / tacit_pure_gaussian_multiplier(epsilon), vertex = 1 / (1 + exp(epsilon));
+    double epsilon = epsilons[i], mu = 1 / tacit_pure_gaussian_multiplier(epsilon),
+           vertex = 1 / (1 + exp(epsilon));
     for (double z = -8; z < 8; z += 0.01) {
       double a = phi(z), gaussian = phi(-z - mu), pure = fmax(1 - exp(epsilon) * a, exp(-epsilon) * phi(-z));
       assert_true(gaussian <= fmax(pure, 0) + 1e-14);

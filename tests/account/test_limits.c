@@ -1,9 +1,11 @@
-/* What composes to a closed form: infinite losses, pure guarantees, no noise and no records, the best of several releases. */
+/* What composes to a closed form: infinite losses, pure guarantees, no noise and no records, the best of
+ * several releases. */
 #include "support.h"
 
 #include "account/renyi.h"
 
-static tacit_guarantee_t delta_at(const char *spec, uint64_t count, tacit_relation_t relation, double epsilon) {
+static tacit_guarantee_t delta_at(const char *spec, uint64_t count, tacit_relation_t relation,
+                                  double epsilon) {
   tacit_event_t event = parse(spec, count);
   tacit_guarantee_t found;
   tacit_error_t err;
@@ -12,7 +14,8 @@ static tacit_guarantee_t delta_at(const char *spec, uint64_t count, tacit_relati
   return found;
 }
 
-static tacit_guarantee_t epsilon_at(const char *spec, uint64_t count, tacit_relation_t relation, double delta) {
+static tacit_guarantee_t epsilon_at(const char *spec, uint64_t count, tacit_relation_t relation,
+                                    double delta) {
   tacit_event_t event = parse(spec, count);
   tacit_guarantee_t found;
   tacit_error_t err;
@@ -29,18 +32,22 @@ static void check_bracket(double lower, double upper, double truth, double width
 
 /* k uses of a mass m at an infinite loss have 1 - (1 - m)^k there. */
 static void test_infinite_losses(void **state) {
-  tacit_guarantee_t found = delta_at("approximate:epsilon=0.1,delta=0.01", 100, TACIT_RELATION_SUBSTITUTE, 50);
+  tacit_guarantee_t found =
+      delta_at("approximate:epsilon=0.1,delta=0.01", 100, TACIT_RELATION_SUBSTITUTE, 50);
   check_bracket(found.delta_lower, found.delta, 1 - pow(0.99, 100), 1e-9);
-  found = delta_at("approximate:epsilon=0.1,delta=0.01", 100, TACIT_RELATION_SUBSTITUTE, 9.9); /* (.99 e^.1 / (1 + e^.1))^100 more */
+  found = delta_at("approximate:epsilon=0.1,delta=0.01", 100, TACIT_RELATION_SUBSTITUTE,
+                   9.9); /* (.99 e^.1 / (1 + e^.1))^100 more */
   check_bracket(found.delta_lower, found.delta, 1 - pow(0.99, 100), 1e-6);
-  double rest = pow(0.99, 3), own = 1 / (1 + exp(-1)), other = 1 - own; /* three uses, epsilon 1, at epsilon 0.5 */
+  double rest = pow(0.99, 3), own = 1 / (1 + exp(-1)),
+         other = 1 - own; /* three uses, epsilon 1, at epsilon 0.5 */
   double finite = pow(own, 3) * -expm1(0.5 - 3) + 3 * own * own * other * -expm1(0.5 - 1);
   found = delta_at("approximate:epsilon=1,delta=0.01", 3, TACIT_RELATION_SUBSTITUTE, 0.5);
   check_bracket(found.delta_lower, found.delta, 1 - rest + rest * finite, 1e-6);
   found = epsilon_at("approximate:epsilon=1,delta=0.01", 3, TACIT_RELATION_SUBSTITUTE, 0.02);
   assert_true(isinf(found.epsilon) && isinf(found.epsilon_lower));
   found = epsilon_at("approximate:epsilon=1,delta=0.01", 3, TACIT_RELATION_SUBSTITUTE, 0.03);
-  check_bracket(found.epsilon_lower, found.epsilon, log(exp(3) - (0.03 - 1 + rest) / (rest * pow(own, 3)) * exp(3)), 2e-3);
+  check_bracket(found.epsilon_lower, found.epsilon,
+                log(exp(3) - (0.03 - 1 + rest) / (rest * pow(own, 3)) * exp(3)), 2e-3);
 }
 
 static void test_pure(void **state) {
@@ -60,7 +67,8 @@ static void test_pure(void **state) {
             {"approximate:epsilon=1,delta=0.1", 1, TACIT_RELATION_SUBSTITUTE, INFINITY}};
   for (size_t i = 0; i < LENGTH(of); i++) {
     tacit_guarantee_t found = epsilon_at(of[i].spec, of[i].count, of[i].relation, 0);
-    assert_true(found.epsilon >= of[i].epsilon && (isinf(of[i].epsilon) || found.epsilon <= of[i].epsilon * (1 + 1e-12)));
+    assert_true(found.epsilon >= of[i].epsilon &&
+                (isinf(of[i].epsilon) || found.epsilon <= of[i].epsilon * (1 + 1e-12)));
     assert_string_equal(found.method, "pure");
     if (isfinite(of[i].epsilon)) {
       assert_true(delta_at(of[i].spec, of[i].count, of[i].relation, found.epsilon).delta <= 0);
@@ -81,7 +89,8 @@ static void test_no_noise(void **state) {
       assert_close(found.delta, 1 - pow(0.99, 20), 1e-9);
     }
   }
-  tacit_guarantee_t found = delta_at("replacement-gaussian:records=10,draws=4,sigma=0", 2, TACIT_RELATION_SUBSTITUTE, 8);
+  tacit_guarantee_t found =
+      delta_at("replacement-gaussian:records=10,draws=4,sigma=0", 2, TACIT_RELATION_SUBSTITUTE, 8);
   check_bracket(found.delta_lower, found.delta, 1 - pow(0.9, 8), 1e-9);
   assert_true(isinf(epsilon_at("gaussian:sigma=0", 2, TACIT_RELATION_SUBSTITUTE, 1e-6).epsilon));
   assert_true(isinf(epsilon_at("laplace:scale=0", 2, TACIT_RELATION_SUBSTITUTE, 1e-6).epsilon));
@@ -100,21 +109,18 @@ static void test_budgets_refuse_limits(void **state) {
 
 /* ---- the best of K releases ---- */
 
-static double normal_below(double x) {
-  return 0.5 * erfc(-x * 0.70710678118654752440);
-}
+static double normal_below(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
 
 /* d/ds E s^K, K Poisson(4), or truncated negative binomial of shape h. */
-static double slope_poisson(double s) {
-  return 4 * exp(4 * (s - 1));
-}
+static double slope_poisson(double s) { return 4 * exp(4 * (s - 1)); }
 
 static double slope_binomial(double s, double shape, double g) {
   double base = 1 - (1 - g) * s;
   return shape * (1 - g) * pow(base, -shape - 1) / (pow(g, -shape) - 1);
 }
 
-/* Renyi divergence of the largest output, or of the smallest when scores fall with the outputs, at an order. */
+/* Renyi divergence of the largest output, or of the smallest when scores fall with the outputs, at an order.
+ */
 static double best_of(double order, double m, bool is_poisson, double shape, double g, double sign) {
   double sum = is_poisson ? exp(-4) : 0; /* nothing is made: no output */
   for (double x = -12; x < 12; x += 1e-3) {
@@ -135,8 +141,10 @@ static void test_repeated_releases(void **state) {
       tacit_error_t err;
       assert_ok(tacit_renyi_total(&event, 1, TACIT_RELATION_SUBSTITUTE, orders[i], &total, &err), err);
       assert_true(best_of(orders[i], 1 / sigma, true, 0, 0, sign) <= total);
-      double excess = orders[i] - 1, at = log1p(1 / excess), rho = 0.5 / sigma / sigma; /* by hand: Theorem 6 */
-      assert_close(total, orders[i] * rho + 4 * exp(tacit_gaussian_log_delta(rho, at)) + log(4) / excess, 1e-9);
+      double excess = orders[i] - 1, at = log1p(1 / excess),
+             rho = 0.5 / sigma / sigma; /* by hand: Theorem 6 */
+      assert_close(total, orders[i] * rho + 4 * exp(tacit_gaussian_log_delta(rho, at)) + log(4) / excess,
+                   1e-9);
       const double shapes[] = {-0.5, 0.5, 1, 3};
       for (size_t j = 0; j < LENGTH(shapes); j++) {
         char spec[100];
@@ -146,7 +154,8 @@ static void test_repeated_releases(void **state) {
         assert_ok(tacit_renyi_total(&event, 1, TACIT_RELATION_SUBSTITUTE, orders[i], &total, &err), err);
         /* by hand, g being known: Theorem 2 at the best other order */
         double o = fmax(sqrt(-log(g) / rho), 1);
-        double bound = orders[i] * rho + (1 + h) * ((1 - 1 / o) * o * rho - log(g) / o) + log(mean) / (orders[i] - 1);
+        double bound =
+            orders[i] * rho + (1 + h) * ((1 - 1 / o) * o * rho - log(g) / o) + log(mean) / (orders[i] - 1);
         assert_close(total, bound, 1e-9);
         assert_true(best_of(orders[i], 1 / sigma, false, h, g, sign) <= total);
       }
@@ -158,8 +167,8 @@ static void test_tree(void **state) {
   const struct {
     const char *spec;
     double depth;
-  } of[] = {{"tree:sigma=2,leaves=1", 1}, {"tree:sigma=2,leaves=2", 2}, {"tree:sigma=2,leaves=3", 2}, {"tree:sigma=2,leaves=4", 3},
-            {"tree:sigma=2,leaves=1023", 10}, {"tree:sigma=2,leaves=1024", 11}};
+  } of[] = {{"tree:sigma=2,leaves=1", 1}, {"tree:sigma=2,leaves=2", 2},     {"tree:sigma=2,leaves=3", 2},
+            {"tree:sigma=2,leaves=4", 3}, {"tree:sigma=2,leaves=1023", 10}, {"tree:sigma=2,leaves=1024", 11}};
   for (size_t i = 0; i < LENGTH(of); i++) {
     tacit_event_t event = parse(of[i].spec, 1);
     assert_true(tacit_event_is_gaussian(&event));
@@ -170,8 +179,9 @@ static void test_tree(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_infinite_losses), cmocka_unit_test(test_pure),  cmocka_unit_test(test_no_noise),
-      cmocka_unit_test(test_budgets_refuse_limits), cmocka_unit_test(test_repeated_releases), cmocka_unit_test(test_tree),
+      cmocka_unit_test(test_infinite_losses),   cmocka_unit_test(test_pure),
+      cmocka_unit_test(test_no_noise),          cmocka_unit_test(test_budgets_refuse_limits),
+      cmocka_unit_test(test_repeated_releases), cmocka_unit_test(test_tree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

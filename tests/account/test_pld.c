@@ -1,6 +1,6 @@
 /*
- * Privacy loss distributions: the discretisation against the profiles it must bound, the composition against independent
- * values (contour integrals, exact sums, other libraries), and properties over random mechanisms.
+ * Privacy loss distributions: the discretisation against the profiles it must bound, the composition against
+ * independent values (contour integrals, exact sums, other libraries), and properties over random mechanisms.
  */
 #include "rows.h"
 
@@ -65,15 +65,18 @@ static double grid_delta(const tacit_grid_t *grid, const double *masses, double 
   return delta;
 }
 
-/* The upper distribution's profile is nowhere below the mechanism's, the lower distribution's nowhere above; both within a triangle of it. */
-static void check_grid(const char *spec, tacit_relation_t relation, tacit_direction_t direction, double step, double low,
-                       double high, double drift) {
+/* The upper distribution's profile is nowhere below the mechanism's, the lower distribution's nowhere above;
+ * both within a triangle of it. */
+static void check_grid(const char *spec, tacit_relation_t relation, tacit_direction_t direction, double step,
+                       double low, double high, double drift) {
   tacit_event_t event = parse(spec, 1);
   tacit_pair_t pair;
   tacit_grid_t grid;
   tacit_error_t err;
   assert_ok(tacit_pair_init(&pair, &event, relation, direction, &err), err);
-  assert_ok(tacit_grid_init(&grid, &pair, step, fmax(low, pair.min_loss), fmin(high, pair.max_loss), drift, &err), err);
+  assert_ok(
+      tacit_grid_init(&grid, &pair, step, fmax(low, pair.min_loss), fmin(high, pair.max_loss), drift, &err),
+      err);
   tacit_tails_t at_low, at_high;
   pair.tails(&pair, fmax(low, pair.min_loss) - step, &at_low);
   pair.tails(&pair, fmin(high, pair.max_loss) + step, &at_high);
@@ -98,21 +101,28 @@ static void check_grid(const char *spec, tacit_relation_t relation, tacit_direct
 }
 
 static void test_grids_bound_profiles(void **state) {
-  static const char *const specs[] = {
-      "gaussian:sigma=1", "gaussian:sigma=7", "poisson-gaussian:q=0.01,sigma=1", "poisson-gaussian:q=0.3,sigma=0.6",
-      "poisson-gaussian:q=0.001,sigma=3", "multiplicity-gaussian:q=0.05,sigma=1", "laplace:scale=1",
-      "poisson-laplace:q=0.1,scale=2", "discrete-gaussian:sigma=2", "poisson-discrete-gaussian:q=0.2,sigma=1"};
+  static const char *const specs[] = {"gaussian:sigma=1",
+                                      "gaussian:sigma=7",
+                                      "poisson-gaussian:q=0.01,sigma=1",
+                                      "poisson-gaussian:q=0.3,sigma=0.6",
+                                      "poisson-gaussian:q=0.001,sigma=3",
+                                      "multiplicity-gaussian:q=0.05,sigma=1",
+                                      "laplace:scale=1",
+                                      "poisson-laplace:q=0.1,scale=2",
+                                      "discrete-gaussian:sigma=2",
+                                      "poisson-discrete-gaussian:q=0.2,sigma=1"};
   for (size_t i = 0; i < LENGTH(specs); i++) {
     for (int direction = 0; direction < 2; direction++) {
       for (double step = 0.1; step > 1e-4; step *= 0.2) {
         check_grid(specs[i], TACIT_RELATION_ADD_REMOVE, (tacit_direction_t)direction, step, -2, 2.5, 0);
-        check_grid(specs[i], TACIT_RELATION_ADD_REMOVE, (tacit_direction_t)direction, step, -40 * step, 12, 1e-3);
+        check_grid(specs[i], TACIT_RELATION_ADD_REMOVE, (tacit_direction_t)direction, step, -40 * step, 12,
+                   1e-3);
       }
     }
   }
-  static const char *const substitution[] = {"poisson-gaussian:q=0.1,sigma=1", "fixed-size-gaussian:q=0.05,sigma=0.8",
-                                             "multiplicity-gaussian:q=0.1,sigma=2",
-                                             "randomized-response:p=0.5,buckets=4"};
+  static const char *const substitution[] = {
+      "poisson-gaussian:q=0.1,sigma=1", "fixed-size-gaussian:q=0.05,sigma=0.8",
+      "multiplicity-gaussian:q=0.1,sigma=2", "randomized-response:p=0.5,buckets=4"};
   for (size_t i = 0; i < LENGTH(substitution); i++) {
     check_grid(substitution[i], TACIT_RELATION_SUBSTITUTE, TACIT_DIRECTION_REMOVE, 0.003, -3, 3, 0);
   }
@@ -120,8 +130,8 @@ static void test_grids_bound_profiles(void **state) {
 
 /* ---- compositions with a known answer ---- */
 
-static tacit_bracket_t epsilon_of(const tacit_event_t *events, size_t n, tacit_relation_t relation, double delta,
-                                  double width) {
+static tacit_bracket_t epsilon_of(const tacit_event_t *events, size_t n, tacit_relation_t relation,
+                                  double delta, double width) {
   tacit_bracket_t bracket;
   tacit_error_t err;
   const tacit_account_options_t options = {.relation = relation, .relative_width = width};
@@ -130,7 +140,8 @@ static tacit_bracket_t epsilon_of(const tacit_event_t *events, size_t n, tacit_r
   return bracket;
 }
 
-static tacit_bracket_t log_delta_of(const tacit_event_t *events, size_t n, tacit_relation_t relation, double epsilon) {
+static tacit_bracket_t log_delta_of(const tacit_event_t *events, size_t n, tacit_relation_t relation,
+                                    double epsilon) {
   tacit_bracket_t bracket;
   tacit_error_t err;
   const tacit_account_options_t options = {.relation = relation};
@@ -139,7 +150,8 @@ static tacit_bracket_t log_delta_of(const tacit_event_t *events, size_t n, tacit
   return bracket;
 }
 
-/* Contour integrals with 30 digits, or 50-digit closed forms for one use: see the shared reference numbers. */
+/* Contour integrals with 30 digits, or 50-digit closed forms for one use: see the shared reference numbers.
+ */
 static const struct {
   const char *spec;
   uint64_t count;
@@ -158,7 +170,8 @@ static void test_known_compositions(void **state) {
   }
 }
 
-/* Gaussians split into many different ones on the grid, against their closed form, down to delta 1e-15 and far up. */
+/* Gaussians split into many different ones on the grid, against their closed form, down to delta 1e-15 and
+ * far up. */
 static void test_gaussians_on_the_grid(void **state) {
   const double deltas[] = {1e-3, 1e-6, 1e-9, 1e-12, 1e-15};
   for (double mu = 0.03; mu < 20; mu *= 3) {
@@ -168,7 +181,8 @@ static void test_gaussians_on_the_grid(void **state) {
         tacit_pair_init_gaussian(&pairs[j], 0.5 * mu * mu / 8 / (j + 1));
         pairs[j].count = 2 + (uint64_t)j;
       }
-      double rho = 0.5 * mu * mu / 8 * (2 + 3 / 2. + 4 / 3.), truth = tacit_gaussian_epsilon(rho, log(deltas[i]));
+      double rho = 0.5 * mu * mu / 8 * (2 + 3 / 2. + 4 / 3.),
+             truth = tacit_gaussian_epsilon(rho, log(deltas[i]));
       const tacit_composition_t composition = {pairs, 3};
       tacit_bracket_t found;
       tacit_error_t err;
@@ -195,11 +209,12 @@ static void test_randomized_response(void **state) {
   const double probabilities[] = {0.2, 0.5, 0.9};
   for (size_t i = 0; i < LENGTH(probabilities); i++) {
     for (uint64_t k = 1; k <= 64; k *= 4) {
-      tacit_event_t event = {.kind = TACIT_EVENT_RANDOMIZED_RESPONSE, .probability = probabilities[i], .buckets = 2,
-                             .count = k};
+      tacit_event_t event = {
+          .kind = TACIT_EVENT_RANDOMIZED_RESPONSE, .probability = probabilities[i], .buckets = 2, .count = k};
       double most = (double)k * log(2 / probabilities[i] - 1);
       for (int j = 0; j < 5; j++) {
-        double epsilon = most * (j + 0.3) / 5.5, truth = binary_log_delta(1 - 0.5 * probabilities[i], k, epsilon);
+        double epsilon = most * (j + 0.3) / 5.5,
+               truth = binary_log_delta(1 - 0.5 * probabilities[i], k, epsilon);
         tacit_bracket_t found = log_delta_of(&event, 1, TACIT_RELATION_SUBSTITUTE, epsilon);
         assert_true(found.lower <= truth + 1e-9 && found.upper >= truth - 1e-9);
         assert_true(truth < -25 || found.upper - found.lower < 0.02);
@@ -224,7 +239,8 @@ static void test_refusals(void **state) {
     tacit_bracket_t bracket;
     tacit_error_t err;
     const tacit_account_options_t options = {.relation = bad[i].relation};
-    assert_int_equal(tacit_composition_epsilon(&event, 1, &options, log(1e-6), &bracket, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_composition_epsilon(&event, 1, &options, log(1e-6), &bracket, &err),
+                     TACIT_ERR_ARGUMENT);
     assert_non_null(strstr(err.message, bad[i].spec));
   }
 }
@@ -238,8 +254,11 @@ typedef struct mechanism {
 } mechanism_t;
 
 static mechanism_t random_mechanism(uint64_t *seed) {
-  static const tacit_sampling_t samplings[] = {TACIT_SAMPLING_NONE, TACIT_SAMPLING_POISSON, TACIT_SAMPLING_POISSON,
-                                               TACIT_SAMPLING_POISSON, TACIT_SAMPLING_WITHOUT_REPLACEMENT,
+  static const tacit_sampling_t samplings[] = {TACIT_SAMPLING_NONE,
+                                               TACIT_SAMPLING_POISSON,
+                                               TACIT_SAMPLING_POISSON,
+                                               TACIT_SAMPLING_POISSON,
+                                               TACIT_SAMPLING_WITHOUT_REPLACEMENT,
                                                TACIT_SAMPLING_MULTIPLICITY};
   tacit_sampling_t sampling = samplings[(size_t)(6 * uniform(seed))];
   bool is_substitute = sampling == TACIT_SAMPLING_WITHOUT_REPLACEMENT || uniform(seed) < 0.2;
@@ -256,18 +275,26 @@ static mechanism_t random_mechanism(uint64_t *seed) {
 static mechanism_t more_private(const mechanism_t *than, int respect) {
   mechanism_t more = *than;
   switch (respect) {
-    case 0: more.event.count = (more.event.count + 1) / 2; break;
-    case 1: more.event.noise_multiplier *= 1.5; break;
-    case 2: more.event.sampling_rate *= 0.7; break;
-    default: more.delta = fmin(10 * more.delta, 0.9); break;
+  case 0:
+    more.event.count = (more.event.count + 1) / 2;
+    break;
+  case 1:
+    more.event.noise_multiplier *= 1.5;
+    break;
+  case 2:
+    more.event.sampling_rate *= 0.7;
+    break;
+  default:
+    more.delta = fmin(10 * more.delta, 0.9);
+    break;
   }
   return more;
 }
 
 /* Losses that are as large as one likes: no delta is 0, however small. Bounded ones have deltas of 0. */
 static void test_no_delta_of_unbounded_losses_is_zero(void **state) {
-  static const char *const unbounded[] = {"poisson-gaussian:q=0.01,sigma=20", "discrete-gaussian:sigma=20", "gaussian:sigma=20",
-                                          "fixed-size-gaussian:q=0.01,sigma=20"};
+  static const char *const unbounded[] = {"poisson-gaussian:q=0.01,sigma=20", "discrete-gaussian:sigma=20",
+                                          "gaussian:sigma=20", "fixed-size-gaussian:q=0.01,sigma=20"};
   tacit_guarantee_t guarantee;
   tacit_error_t err;
   for (size_t i = 0; i < LENGTH(unbounded); i++) {
@@ -292,8 +319,8 @@ static void test_monotone(void **state) {
       char text[TACIT_EVENT_TEXT_SIZE];
       tacit_event_format(&less.event, text);
       fail_msg("%s, %llu times, relation %s, delta %g: [%g, %g], but [%g, %g] with less of %d", text,
-               (unsigned long long)less.event.count, tacit_relation_string(less.relation), less.delta, high.lower,
-               high.upper, low.lower, low.upper, i % 4);
+               (unsigned long long)less.event.count, tacit_relation_string(less.relation), less.delta,
+               high.lower, high.upper, low.lower, low.upper, i % 4);
     }
   }
 }
@@ -313,20 +340,25 @@ static void test_inverse(void **state) {
 
 /* ---- all shared reference rows ---- */
 
-static void check_epsilon_row(const json_t *row, const tacit_event_t *events, size_t n, tacit_relation_t relation) {
+static void check_epsilon_row(const json_t *row, const tacit_event_t *events, size_t n,
+                              tacit_relation_t relation) {
   const char *id = json_string_value(json_object_get(row, "id"));
   tacit_bracket_t found = epsilon_of(events, n, relation, row_get(row, "delta", 0), 0);
-  double truth = row_get(row, "reference", row_get(row, "epsilon_exact", NAN)), error = row_get(row, "reference_error", 1e-13);
+  double truth = row_get(row, "reference", row_get(row, "epsilon_exact", NAN)),
+         error = row_get(row, "reference_error", 1e-13);
   if (found.lower > truth + error || found.upper < truth - error ||
       found.upper - found.lower > 1e-3 * found.upper) {
-    fail_msg("%s: epsilon %.12g is not within [%.12g, %.12g], or that is too wide", id, truth, found.lower, found.upper);
+    fail_msg("%s: epsilon %.12g is not within [%.12g, %.12g], or that is too wide", id, truth, found.lower,
+             found.upper);
   }
 }
 
-static void check_delta_row(const json_t *row, const tacit_event_t *events, size_t n, tacit_relation_t relation) {
+static void check_delta_row(const json_t *row, const tacit_event_t *events, size_t n,
+                            tacit_relation_t relation) {
   const char *id = json_string_value(json_object_get(row, "id"));
   tacit_bracket_t found = log_delta_of(events, n, relation, row_get(row, "epsilon", 0));
-  double truth = row_get(row, "reference", row_get(row, "delta_exact", NAN)), error = row_get(row, "reference_rel_error", 1e-13);
+  double truth = row_get(row, "reference", row_get(row, "delta_exact", NAN)),
+         error = row_get(row, "reference_rel_error", 1e-13);
   if (exp(found.lower) > truth * (1 + error + 1e-12) || exp(found.upper) < truth * (1 - error - 1e-12)) {
     fail_msg("%s: delta %.12g is not within [%.12g, %.12g]", id, truth, exp(found.lower), exp(found.upper));
   }
@@ -355,17 +387,21 @@ static void check_inversion(const json_t *row, const tacit_event_t *events, size
   const tacit_account_options_t options = {.relation = TACIT_RELATION_ADD_REMOVE};
   double epsilon = row_get(row, "epsilon", 0), delta = row_get(row, "delta", 0);
   double sigma = row_get(row, "sigma_over_sensitivity", 0);
-  tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON, .noise_multiplier = sigma,
-                         .sampling_rate = row_get(row, "q", 1), .count = 1};
+  tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON,
+                         .noise_multiplier = sigma,
+                         .sampling_rate = row_get(row, "q", 1),
+                         .count = 1};
   if (strcmp(row_text(row, "mechanism"), "poisson_subsampled_gaussian") != 0 || event.sampling_rate >= 1) {
     return;
   }
   if (strcmp(row_text(row, "query"), "max_compositions") == 0) {
-    uint64_t k, truth = (uint64_t)row_get(row, "max_compositions", row_get(row, "google_max_compositions", 0));
+    uint64_t k,
+        truth = (uint64_t)row_get(row, "max_compositions", row_get(row, "google_max_compositions", 0));
     bool is_estimate = isnan(row_get(row, "max_compositions", NAN)); /* by a library, within its own grid */
     assert_ok(tacit_account_max_repetitions(NULL, 0, &event, 1, &options, epsilon, delta, &k, &err), err);
     if ((k > truth && !is_estimate) || (double)k < 0.99 * (double)truth - 1) {
-      fail_msg("%s: %llu times fit, not %llu", row_text(row, "id"), (unsigned long long)k, (unsigned long long)truth);
+      fail_msg("%s: %llu times fit, not %llu", row_text(row, "id"), (unsigned long long)k,
+               (unsigned long long)truth);
     }
     return;
   }
@@ -377,7 +413,8 @@ static void check_inversion(const json_t *row, const tacit_event_t *events, size
   }
 }
 
-/* Of a curve that has no logarithm at the budget: the least factor all the same, delta(0) = erf(mu / 8^.5). */
+/* Of a curve that has no logarithm at the budget: the least factor all the same, delta(0) = erf(mu / 8^.5).
+ */
 static void test_noise_for_no_epsilon(void **state) {
   (void)state;
   tacit_error_t err;
@@ -401,11 +438,16 @@ static void test_shared_reference(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_no_delta_of_unbounded_losses_is_zero),
-      cmocka_unit_test(test_transforms),          cmocka_unit_test(test_grids_bound_profiles),
-      cmocka_unit_test(test_known_compositions),  cmocka_unit_test(test_gaussians_on_the_grid),
-      cmocka_unit_test(test_randomized_response), cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_monotone),            cmocka_unit_test(test_inverse),
-      cmocka_unit_test(test_noise_for_no_epsilon), cmocka_unit_test(test_shared_reference),
+      cmocka_unit_test(test_transforms),
+      cmocka_unit_test(test_grids_bound_profiles),
+      cmocka_unit_test(test_known_compositions),
+      cmocka_unit_test(test_gaussians_on_the_grid),
+      cmocka_unit_test(test_randomized_response),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_monotone),
+      cmocka_unit_test(test_inverse),
+      cmocka_unit_test(test_noise_for_no_epsilon),
+      cmocka_unit_test(test_shared_reference),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Renyi, concentrated and moments accounting: against closed forms, sums and other libraries' values, and the covering of
- * accept/reject bits against every pair that it must dominate.
+ * Renyi, concentrated and moments accounting: against closed forms, sums and other libraries' values, and the
+ * covering of accept/reject bits against every pair that it must dominate.
  */
 #include <unistd.h>
 
@@ -17,11 +17,14 @@ static double renyi_of(const tacit_event_t *event, tacit_relation_t relation, do
   return total;
 }
 
-static double bound(const tacit_event_t *events, size_t n, tacit_relation_t relation, double delta, const char *method) {
+static double bound(const tacit_event_t *events, size_t n, tacit_relation_t relation, double delta,
+                    const char *method) {
   tacit_guarantee_t guarantee;
   tacit_error_t err;
   const tacit_account_options_t options = {.relation = relation};
-  assert_ok(tacit_account_epsilon(tacit_accountant_find(method), events, n, &options, delta, &guarantee, &err), err);
+  assert_ok(
+      tacit_account_epsilon(tacit_accountant_find(method), events, n, &options, delta, &guarantee, &err),
+      err);
   return guarantee.epsilon;
 }
 
@@ -32,8 +35,8 @@ static double binomial_renyi(double q, double m, int order) {
   double peak = -INFINITY, sum = 0;
   for (int pass = 0; pass < 2; pass++) {
     for (int j = 0; j <= order; j++) {
-      double term = lgamma(order + 1.) - lgamma(j + 1.) - lgamma(order - j + 1.) + (order - j) * log1p(-q) + j * log(q) +
-                    0.5 * j * (j - 1) * m * m;
+      double term = lgamma(order + 1.) - lgamma(j + 1.) - lgamma(order - j + 1.) + (order - j) * log1p(-q) +
+                    j * log(q) + 0.5 * j * (j - 1) * m * m;
       peak = pass == 0 ? fmax(peak, term) : peak;
       sum += pass == 1 ? exp(term - peak) : 0;
     }
@@ -44,7 +47,8 @@ static double binomial_renyi(double q, double m, int order) {
 static void test_sampled_gaussian(void **state) {
   uint64_t seed = 11;
   for (int i = 0; i < 3000; i++) {
-    tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON, .count = 1,
+    tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON,
+                           .count = 1,
                            .noise_multiplier = log_uniform(&seed, -0.6, 3),
                            .sampling_rate = log_uniform(&seed, -5, -0.01)};
     int order = 2 + (int)log_uniform(&seed, 0, 2.5);
@@ -55,12 +59,14 @@ static void test_sampled_gaussian(void **state) {
     /* (order - 1) R is convex in the order */
     double next = renyi_of(&event, TACIT_RELATION_ADD_REMOVE, order + 1), middle = order + uniform(&seed);
     double share = middle - order, chord = (1 - share) * (order - 1) * found + share * order * next;
-    assert_true((middle - 1) * renyi_of(&event, TACIT_RELATION_ADD_REMOVE, middle) <= chord + 10 * order * noise);
+    assert_true((middle - 1) * renyi_of(&event, TACIT_RELATION_ADD_REMOVE, middle) <=
+                chord + 10 * order * noise);
   }
 }
 
 static void test_laplace(void **state) {
-  for (double scale = 0.1; scale < 100; scale *= 2.3) { /* against the integral over its three pieces, by midpoints */
+  for (double scale = 0.1; scale < 100;
+       scale *= 2.3) { /* against the integral over its three pieces, by midpoints */
     for (double order = 1.01; order < 300; order *= 2.1) {
       tacit_event_t event = {.kind = TACIT_EVENT_LAPLACE, .noise_multiplier = scale, .count = 1};
       double sum = 0.5 * exp((order - 1) / scale) + 0.5 * exp(-order / scale);
@@ -88,13 +94,15 @@ static void test_tables(void **state) {
 /* ---- mixtures of Gaussians ---- */
 
 /* log of the integral of p^order q^(1 - order) by midpoints, of two mixtures with the same weights. */
-static double quadrature(const double *weights, const double *up, const double *down, size_t n, double order) {
+static double quadrature(const double *weights, const double *up, const double *down, size_t n,
+                         double order) {
   double sum = 0, peak = -INFINITY, step = 0.02, reach = 20 + 2 * order * up[n - 1];
   for (int pass = 0; pass < 2; pass++) {
     for (double x = -reach; x < reach; x += step) {
       double p = -INFINITY, q = -INFINITY;
       for (size_t k = 0; k < n; k++) {
-        double one = log(weights[k]) - 0.5 * (x - up[k]) * (x - up[k]), other = log(weights[k]) - 0.5 * (x - down[k]) * (x - down[k]);
+        double one = log(weights[k]) - 0.5 * (x - up[k]) * (x - up[k]),
+               other = log(weights[k]) - 0.5 * (x - down[k]) * (x - down[k]);
         p = fmax(p, one) + log1p(exp(-fabs(p - one)));
         q = fmax(q, other) + log1p(exp(-fabs(q - other)));
       }
@@ -123,7 +131,8 @@ static tacit_event_t mixture_of(const double *weights, const double *shifts, siz
 
 static void assert_renyi(const tacit_event_t *event, tacit_relation_t relation, double order, double truth) {
   double found = renyi_of(event, relation, order);
-  assert_true(found >= truth - 1e-13 * (1 + truth) * order / (order - 1) && found <= truth * (1 + 1e-8) + 1e-11 * order / (order - 1));
+  assert_true(found >= truth - 1e-13 * (1 + truth) * order / (order - 1) &&
+              found <= truth * (1 + 1e-8) + 1e-11 * order / (order - 1));
 }
 
 /* Both relations, either direction; a Poisson sample with one record for another is a mixture of two. */
@@ -143,17 +152,22 @@ static void test_mixtures(void **state) {
     }
     double order = 1.1 + 9 * uniform(&seed);
     double opposed = quadrature(weights, half, minus, 3, order);
-    double one = quadrature(weights, shifts, still, 3, order), other = quadrature(weights, still, shifts, 3, order);
+    double one = quadrature(weights, shifts, still, 3, order),
+           other = quadrature(weights, still, shifts, 3, order);
     assert_renyi(&event, TACIT_RELATION_SUBSTITUTE, order, opposed);
     assert_renyi(&event, TACIT_RELATION_ADD_REMOVE, order, fmax(one, other));
     tacit_event_clear(&event);
-    tacit_event_t sample = {.sampling = TACIT_SAMPLING_POISSON, .count = 1, .noise_multiplier = 0.5 + 2 * uniform(&seed),
+    tacit_event_t sample = {.sampling = TACIT_SAMPLING_POISSON,
+                            .count = 1,
+                            .noise_multiplier = 0.5 + 2 * uniform(&seed),
                             .sampling_rate = uniform(&seed)};
     const double share[2] = {1 - sample.sampling_rate, sample.sampling_rate};
-    const double ahead[2] = {0, 0.5 / sample.noise_multiplier}, behind[2] = {0, -0.5 / sample.noise_multiplier};
+    const double ahead[2] = {0, 0.5 / sample.noise_multiplier},
+                 behind[2] = {0, -0.5 / sample.noise_multiplier};
     assert_renyi(&sample, TACIT_RELATION_SUBSTITUTE, order, quadrature(share, ahead, behind, 2, order));
     sample.sampling_rate = 1;
-    assert_close(renyi_of(&sample, TACIT_RELATION_SUBSTITUTE, order), 0.5 * order * ahead[1] * ahead[1] * 4, 1e-12 * order);
+    assert_close(renyi_of(&sample, TACIT_RELATION_SUBSTITUTE, order), 0.5 * order * ahead[1] * ahead[1] * 4,
+                 1e-12 * order);
   }
 }
 
@@ -161,11 +175,13 @@ static void test_mixtures(void **state) {
 static void test_sampled_substitution(void **state) {
   for (double q = 0.001; q < 1; q *= 5) {
     for (double sigma = 0.6; sigma < 8; sigma *= 2.5) {
-      tacit_event_t event = {.sampling = TACIT_SAMPLING_POISSON, .count = 300, .noise_multiplier = sigma, .sampling_rate = q};
+      tacit_event_t event = {
+          .sampling = TACIT_SAMPLING_POISSON, .count = 300, .noise_multiplier = sigma, .sampling_rate = q};
       double rdp = bound(&event, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "rdp");
       double pld = bound(&event, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "pld");
       tacit_event_t all = gaussian(sigma, 300);
-      assert_true(rdp >= pld * (1 - 1e-3) && rdp <= bound(&all, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "rdp") * (1 + 1e-9));
+      assert_true(rdp >= pld * (1 - 1e-3) &&
+                  rdp <= bound(&all, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "rdp") * (1 + 1e-9));
     }
   }
 }
@@ -183,8 +199,12 @@ static double mu_of(const tacit_event_t *events, size_t n) {
 static void test_gdp(void **state) {
   const tacit_event_t pair[] = {gaussian(2, 9), gaussian(4, 4)};
   assert_close(mu_of(pair, 2), sqrt(9 / 4. + 4 / 16.), 1e-14);
-  static const char *const specs[] = {"laplace:scale=1", "pure:epsilon=0.7", "discrete-laplace:scale=2,sensitivity=3",
-                                      "randomized-response:p=0.3,buckets=4", "discrete-gaussian:sigma=2", "exponential:epsilon=1.5"};
+  static const char *const specs[] = {"laplace:scale=1",
+                                      "pure:epsilon=0.7",
+                                      "discrete-laplace:scale=2,sensitivity=3",
+                                      "randomized-response:p=0.3,buckets=4",
+                                      "discrete-gaussian:sigma=2",
+                                      "exponential:epsilon=1.5"};
   for (size_t i = 0; i < LENGTH(specs); i++) {
     tacit_error_t err;
     tacit_guarantee_t guarantee;
@@ -238,9 +258,11 @@ static void test_acceptance(void **state) {
 
 /* sup a'^2 / (a (1 - a)), as tabulated for the penalty test. */
 static void test_information(void **state) {
-  static const double table[][2] = {{0.25, 2.380}, {0.5, 1.038}, {1, 0.4031}, {1.5, 0.2151}, {2, 0.1329}, {3, 0.0644}};
+  static const double table[][2] = {{0.25, 2.380}, {0.5, 1.038}, {1, 0.4031},
+                                    {1.5, 0.2151}, {2, 0.1329},  {3, 0.0644}};
   for (size_t i = 0; i < LENGTH(table); i++) {
-    tacit_event_t event = {.kind = TACIT_EVENT_PENALTY_BIT, .sigma = table[i][0], .sensitivity = 1e-3, .count = 1};
+    tacit_event_t event = {
+        .kind = TACIT_EVENT_PENALTY_BIT, .sigma = table[i][0], .sensitivity = 1e-3, .count = 1};
     double order = 2, found = renyi_of(&event, TACIT_RELATION_SUBSTITUTE, order);
     assert_close(2 * found / (order * 1e-6) / table[i][1], 1, 0.015);
   }
@@ -272,7 +294,8 @@ static void test_bits_are_covered(void **state) {
   }
 }
 
-/* The least epsilon of a fixed, non-adaptive pair used k times, at delta 1e-6: no accountant of the class may be below it. */
+/* The least epsilon of a fixed, non-adaptive pair used k times, at delta 1e-6: no accountant of the class may
+ * be below it. */
 static double fixed_pair_log_delta(double p, double q, uint64_t k, double epsilon) {
   double delta = 0;
   for (uint64_t j = 0; j <= k; j++) {
@@ -285,8 +308,9 @@ static double fixed_pair_log_delta(double p, double q, uint64_t k, double epsilo
 }
 
 /*
- * Counts at delta 1e-6 by independent tables: what Renyi accounting allows, what the dynamic programme allows on a fine grid, and
- * what a fixed pair forbids. Ours may lose a little to its certificates, and must not pass the last.
+ * Counts at delta 1e-6 by independent tables: what Renyi accounting allows, what the dynamic programme allows
+ * on a fine grid, and what a fixed pair forbids. Ours may lose a little to its certificates, and must not
+ * pass the last.
  */
 static void test_bit_counts(void **state) {
   static const struct {
@@ -299,7 +323,8 @@ static void test_bit_counts(void **state) {
               {"penalty-bit:sensitivity=0.1,sigma=1", 1, 9, 10, 11},
               {"penalty-bit:sensitivity=0.1,sigma=1", 3, 83, 94, 96}};
   for (size_t i = 0; i < LENGTH(rows); i++) {
-    if (rows[i].epsilon > 1 && testing_multiplier() < 1) continue; /* a search over hundreds of bits takes long */
+    if (rows[i].epsilon > 1 && testing_multiplier() < 1)
+      continue; /* a search over hundreds of bits takes long */
     tacit_event_t event = parse(rows[i].spec, 1);
     uint64_t k;
     tacit_error_t err;
@@ -312,7 +337,8 @@ static void test_bit_counts(void **state) {
   for (uint64_t k = 1; k < 200; k = 2 * k + 3) { /* Barker's fair coin and its neighbour */
     tacit_event_t event = parse("barker-bit:sensitivity=0.1", k);
     double epsilon = bound(&event, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "auto");
-    assert_true(fixed_pair_log_delta(1 / (1 + exp(-0.05)), 1 / (1 + exp(0.05)), k, epsilon) <= log(1e-6) + 1e-9);
+    assert_true(fixed_pair_log_delta(1 / (1 + exp(-0.05)), 1 / (1 + exp(0.05)), k, epsilon) <=
+                log(1e-6) + 1e-9);
   }
   double renyi_counts[][3] = {{3, 149, 1}, {10, 1234, 1}};
   for (size_t i = 0; i < LENGTH(renyi_counts); i++) {
@@ -328,7 +354,8 @@ static void test_bits_against_gaussians(void **state) {
               bound(&gaussian_event, 1, TACIT_RELATION_SUBSTITUTE, 1e-6, "auto"));
   tacit_event_t both = bit;
   both.rho = 0.01;
-  double apart = renyi_of(&bit, TACIT_RELATION_SUBSTITUTE, 3), together = renyi_of(&both, TACIT_RELATION_SUBSTITUTE, 3);
+  double apart = renyi_of(&bit, TACIT_RELATION_SUBSTITUTE, 3),
+         together = renyi_of(&both, TACIT_RELATION_SUBSTITUTE, 3);
   assert_close(together, apart + 5 * 3 * 0.01, 1e-12);
 }
 
@@ -338,9 +365,11 @@ static void check_rdp_row(const json_t *row, const tacit_event_t *events, size_t
   if (strcmp(row_text(row, "query"), "rdp") == 0) {
     double truth = row_get(row, "rdp_poisson_add_remove", NAN), order = row_get(row, "alpha", 0);
     double found = renyi_of(events, TACIT_RELATION_ADD_REMOVE, order);
-    /* the library's series for orders between integers is up to 10 % too large where the divergence is tiny */
+    /* the library's series for orders between integers is up to 10 % too large where the divergence is tiny
+     */
     bool is_whole = !(order > floor(order));
-    if (found > truth * (1 + 1e-9) + 1e-12 * order || (is_whole && found < truth * (1 - 1e-9) - 1e-12 * order)) {
+    if (found > truth * (1 + 1e-9) + 1e-12 * order ||
+        (is_whole && found < truth * (1 - 1e-9) - 1e-12 * order)) {
       fail_msg("%s: %.12g at order %g, not %.12g", row_text(row, "id"), found, order, truth);
     }
     return;
@@ -354,7 +383,8 @@ static void check_rdp_row(const json_t *row, const tacit_event_t *events, size_t
     }
   }
   if (!isnan(moments)) {
-    assert_close(bound(events, n, TACIT_RELATION_ADD_REMOVE, delta, "moments"), moments, 1e-8 * (1 + moments));
+    assert_close(bound(events, n, TACIT_RELATION_ADD_REMOVE, delta, "moments"), moments,
+                 1e-8 * (1 + moments));
   }
 }
 
@@ -367,7 +397,8 @@ static void check_composed_row(const json_t *row, const tacit_event_t *events, s
   double found = bound(events, n, TACIT_RELATION_ADD_REMOVE, delta, "rdp");
   assert_true(found >= truth - 1e-8 && !(found > improved * (1 + 1e-9) + 1e-9));
   if (!isnan(moments)) {
-    assert_close(bound(events, n, TACIT_RELATION_ADD_REMOVE, delta, "moments"), moments, 1e-8 * (1 + moments));
+    assert_close(bound(events, n, TACIT_RELATION_ADD_REMOVE, delta, "moments"), moments,
+                 1e-8 * (1 + moments));
   }
 }
 
@@ -382,12 +413,18 @@ static void test_shared_reference(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sampled_gaussian),       cmocka_unit_test(test_laplace),
-      cmocka_unit_test(test_tables),                 cmocka_unit_test(test_acceptance),
-      cmocka_unit_test(test_information),            cmocka_unit_test(test_bits_are_covered),
-      cmocka_unit_test(test_bit_counts),             cmocka_unit_test(test_bits_against_gaussians),
-      cmocka_unit_test(test_shared_reference),       cmocka_unit_test(test_mixtures),
-      cmocka_unit_test(test_sampled_substitution),   cmocka_unit_test(test_gdp),
+      cmocka_unit_test(test_sampled_gaussian),
+      cmocka_unit_test(test_laplace),
+      cmocka_unit_test(test_tables),
+      cmocka_unit_test(test_acceptance),
+      cmocka_unit_test(test_information),
+      cmocka_unit_test(test_bits_are_covered),
+      cmocka_unit_test(test_bit_counts),
+      cmocka_unit_test(test_bits_against_gaussians),
+      cmocka_unit_test(test_shared_reference),
+      cmocka_unit_test(test_mixtures),
+      cmocka_unit_test(test_sampled_substitution),
+      cmocka_unit_test(test_gdp),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Settings of the literature (tables.h) and, where the shared reference numbers are at hand, all of theirs that
- * concern Gaussian events, through the accountants.
+ * Settings of the literature (tables.h) and, where the shared reference numbers are at hand, all of theirs
+ * that concern Gaussian events, through the accountants.
  */
 #include "support.h"
 
@@ -35,10 +35,12 @@ static void test_epsilon_table(void **state) {
   }
 }
 
-static uint64_t repetitions(const tacit_event_t *first, const tacit_event_t *events, size_t n, double epsilon) {
+static uint64_t repetitions(const tacit_event_t *first, const tacit_event_t *events, size_t n,
+                            double epsilon) {
   uint64_t k;
   tacit_error_t err;
-  assert_ok(tacit_account_max_repetitions(first, first != NULL, events, n, NULL, epsilon, 1e-6, &k, &err), err);
+  assert_ok(tacit_account_max_repetitions(first, first != NULL, events, n, NULL, epsilon, 1e-6, &k, &err),
+            err);
   return k;
 }
 
@@ -53,18 +55,19 @@ static bool is_zcdp_count(const tacit_event_t *events, size_t n, double epsilon,
     }
     tacit_guarantee_t guarantee;
     tacit_error_t err;
-    assert_ok(tacit_account_epsilon(tacit_accountant_find("zcdp"), repeated, n, NULL, 1e-6, &guarantee, &err), err);
+    assert_ok(tacit_account_epsilon(tacit_accountant_find("zcdp"), repeated, n, NULL, 1e-6, &guarantee, &err),
+              err);
     upper[extra] = guarantee.epsilon;
   }
   return upper[0] <= epsilon && upper[1] > epsilon;
 }
 
-#define CHECK_COUNTS(row, name, events)                                             \
-  do {                                                                              \
-    uint64_t k_ = repetitions(NULL, events, LENGTH(events), (row)->epsilon);        \
-    assert_int_equal(k_, (row)->name.in_all);                                       \
-    assert_int_equal(k_ / 4, (row)->name.a_chain);                                  \
-    assert_true(is_zcdp_count(events, LENGTH(events), (row)->epsilon, (row)->name.by_zcdp)); \
+#define CHECK_COUNTS(row, name, events)                                                                      \
+  do {                                                                                                       \
+    uint64_t k_ = repetitions(NULL, events, LENGTH(events), (row)->epsilon);                                 \
+    assert_int_equal(k_, (row)->name.in_all);                                                                \
+    assert_int_equal(k_ / 4, (row)->name.a_chain);                                                           \
+    assert_true(is_zcdp_count(events, LENGTH(events), (row)->epsilon, (row)->name.by_zcdp));                 \
   } while (0)
 
 static void test_count_table(void **state) {
@@ -130,8 +133,8 @@ static size_t read_events(const json_t *row, tacit_event_t *events, size_t capac
 }
 
 /*
- * Multipliers are quotients, so rho is off by up to 2^-51: the bounds may miss the truth by that much, times the
- * condition of epsilon (below 2) or of log delta (a^2 + rho).
+ * Multipliers are quotients, so rho is off by up to 2^-51: the bounds may miss the truth by that much, times
+ * the condition of epsilon (below 2) or of log delta (a^2 + rho).
  */
 static double check_gaussian_row(const json_t *row) {
   tacit_event_t events[1024];
@@ -141,7 +144,8 @@ static double check_gaussian_row(const json_t *row) {
   tacit_error_t err;
   double epsilon = field(row, "epsilon"), delta = field(row, "delta");
   if (has_text(row, "query", "delta")) {
-    double rho = 0.5 * pow(field(row, "mu"), 2), a = (epsilon - rho) / (2 * sqrt(rho)), log_delta = field(row, "log_delta");
+    double rho = 0.5 * pow(field(row, "mu"), 2), a = (epsilon - rho) / (2 * sqrt(rho)),
+           log_delta = field(row, "log_delta");
     double slack = 4e-15 * (1 + a * a + rho);
     assert_ok(tacit_account_delta(accountant, events, n, NULL, epsilon, &guarantee, &err), err);
     assert_true(guarantee.epsilon_lower <= epsilon * (1 + 1e-14));
@@ -175,11 +179,13 @@ static void test_shared_conversion_rows(void **state) {
       continue;
     }
     double rho = field(row, "rho"), log_delta = log(field(row, "delta")), alpha;
-    double exact = field(row, "epsilon_gaussian_same_rho"), improved = field(row, "epsilon_canonne_kamath_steinke");
+    double exact = field(row, "epsilon_gaussian_same_rho"),
+           improved = field(row, "epsilon_canonne_kamath_steinke");
     assert_close(tacit_zcdp_epsilon(rho, log_delta) / field(row, "epsilon_bun_steinke"), 1, 1e-14);
     assert_close(tacit_rdp_gaussian_epsilon(rho, log_delta, &alpha), improved, 1e-12 * (1 + improved));
     assert_true(improved <= 0 || fabs(alpha / field(row, "optimal_alpha") - 1) < 1e-6);
-    double upper = tacit_gaussian_epsilon(rho, log_delta), lower = tacit_gaussian_epsilon_lower(rho, log_delta);
+    double upper = tacit_gaussian_epsilon(rho, log_delta),
+           lower = tacit_gaussian_epsilon_lower(rho, log_delta);
     assert_true(upper >= exact * (1 - 2e-15) && lower <= exact * (1 + 2e-15));
     assert_true(upper - lower <= 1e-12 * (exact + sqrt(rho)));
     n_rows++;
@@ -189,7 +195,8 @@ static void test_shared_conversion_rows(void **state) {
 }
 
 static void check_inversion_row(const json_t *row) {
-  double sigma = field(row, "sigma_over_sensitivity"), epsilon = field(row, "epsilon"), delta = field(row, "delta");
+  double sigma = field(row, "sigma_over_sensitivity"), epsilon = field(row, "epsilon"),
+         delta = field(row, "delta");
   tacit_error_t err;
   uint64_t k;
   if (has_text(row, "query", "max_compositions")) {

@@ -6,7 +6,8 @@
 
 #include "tacit/augment.h"
 
-#define DISTRIBUTION(kind, s, r, lo, up) {.noise = TACIT_RELEASE_##kind, .scale = (s), .rounded = (r), .lower = (lo), .upper = (up)}
+#define DISTRIBUTION(kind, s, r, lo, up)                                                                     \
+  { .noise = TACIT_RELEASE_##kind, .scale = (s), .rounded = (r), .lower = (lo), .upper = (up) }
 
 static inline double weight_of(const tacit_noisy_t *s, double e) {
   bool is_square = s->noise == TACIT_RELEASE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
@@ -34,7 +35,8 @@ static inline double mass(const tacit_noisy_t *s, double a, double b) {
 }
 
 static inline double published_as(const tacit_noisy_t *s, double y, double sum) {
-  bool is_discrete = s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
+  bool is_discrete =
+      s->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || s->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
   double half = 0.5 * s->rounded - (is_discrete ? 0.25 : 0);
   if (y > s->lower && y < s->upper && !(s->rounded > 0)) {
     return weight_of(s, y - sum);

@@ -1,6 +1,7 @@
 /*
- * Probabilities of the cells that statistics tell apart, against closed forms, and their gradient against differences of these: real records of
- * a normal distribution in bands, whole numbers of a Poisson distribution, two columns at once. Nothing here is random.
+ * Probabilities of the cells that statistics tell apart, against closed forms, and their gradient against
+ * differences of these: real records of a normal distribution in bands, whole numbers of a Poisson
+ * distribution, two columns at once. Nothing here is random.
  */
 #include <stdio.h>
 #include <string.h>
@@ -58,10 +59,12 @@ static void test_bands_of_a_normal_distribution_are_those_of_erfc(void **state) 
   static const double means[] = {0, 0.3, -2, 6, -9};
   setting_t s;
   double p[MAX_VALUES];
-  open(&s, "data { real x; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.8}); } parameters { real mu; } "
+  open(&s, "data { real x; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.8}); } "
+           "parameters { real mu; } "
            "model { mu ~ normal(0, 1.5); x ~ normal(mu, 1); } statistic { s = count(band); }");
   for (size_t i = 0; i < sizeof means / sizeof means[0]; i++) {
-    double mu = means[i], expected[3] = {upper(mu + 0.5), upper(-0.5 - mu) - upper(0.8 - mu), upper(0.8 - mu)};
+    double mu = means[i],
+           expected[3] = {upper(mu + 0.5), upper(-0.5 - mu) - upper(0.8 - mu), upper(0.8 - mu)};
     expect(&s, mu, p);
     for (size_t k = 0; k < 3; k++) {
       double slack = k == 1 ? 1e-14 : 0; /* the difference's own rounding */
@@ -75,7 +78,8 @@ static void test_two_columns_have_the_distribution_of_both(void **state) {
   (void)state;
   setting_t s;
   double p[MAX_VALUES];
-  open(&s, "data { int<lower=0, upper=1> sex; real h; } parameters { real mu; } model { mu ~ normal(0, 1.5); sex ~ bernoulli(0.4); "
+  open(&s, "data { int<lower=0, upper=1> sex; real h; } parameters { real mu; } model { mu ~ normal(0, 1.5); "
+           "sex ~ bernoulli(0.4); "
            "h ~ normal(mu + sex, 1); } statistic { s = count(sex, h > 0.5); }");
   for (double mu = -3; mu <= 3; mu += 0.75) {
     expect(&s, mu, p);
@@ -92,10 +96,12 @@ static void test_whole_numbers_are_summed(void **state) {
   (void)state;
   setting_t s;
   double p[MAX_VALUES];
-  open(&s, "data { int<lower=0> k; } transformed data { int<lower=0, upper=3> c = cut(k, {1, 2, 3}); } parameters { real rate; } "
+  open(&s, "data { int<lower=0> k; } transformed data { int<lower=0, upper=3> c = cut(k, {1, 2, 3}); } "
+           "parameters { real rate; } "
            "model { rate ~ normal(0, 1); k ~ poisson(exp(rate)); } statistic { s = count(c); }");
   for (double theta = -2; theta <= 3; theta += 0.5) {
-    double rate = exp(theta), expected[4] = {exp(-rate), rate * exp(-rate), 0.5 * rate * rate * exp(-rate), 1};
+    double rate = exp(theta),
+           expected[4] = {exp(-rate), rate * exp(-rate), 0.5 * rate * rate * exp(-rate), 1};
     expected[3] -= expected[0] + expected[1] + expected[2];
     expect(&s, theta, p);
     for (size_t k = 0; k < 4; k++) {
@@ -109,7 +115,8 @@ static void test_gradient_is_that_of_the_probabilities(void **state) {
   (void)state;
   static const double counts[3] = {7, 2, 11};
   setting_t s;
-  open(&s, "data { real x; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.8}); } parameters { real mu; } "
+  open(&s, "data { real x; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.8}); } "
+           "parameters { real mu; } "
            "model { mu ~ normal(0, 1.5); x ~ normal(mu, 1); } statistic { s = count(band); }");
   for (double mu = -4; mu <= 4; mu += 0.8) {
     double total, grad = 0, value[2], step = 1e-5;
@@ -121,46 +128,59 @@ static void test_gradient_is_that_of_the_probabilities(void **state) {
     assert_int_equal(tacit_distribution_set(s.distribution, &mu, s.log_p, &total), TACIT_DISTRIBUTION_OK);
     tacit_distribution_add_grad(s.distribution, counts, s.log_p, &grad);
     double difference = (value[1] - value[0]) / (2 * step);
-    assert_true(fabs(grad - difference) <= 1e-3 + 1e-4 * fabs(difference)); /* a probability may be off by 1e-9, over the step */
+    assert_true(fabs(grad - difference) <=
+                1e-3 + 1e-4 * fabs(difference)); /* a probability may be off by 1e-9, over the step */
   }
   close(&s);
 }
 
-/* Distributions from next to a point to hundreds of decades wide, whose mode is at a cut, at a border of panels, or anywhere. */
+/* Distributions from next to a point to hundreds of decades wide, whose mode is at a cut, at a border of
+ * panels, or anywhere. */
 static void test_narrow_and_wide_distributions_are_found(void **state) {
   (void)state;
-  static const char *const at[] = {"log(4)", "2", "2.4081", "-0.3"}; /* where the cut is in units of log sd from the mode */
+  static const char *const at[] = {"log(4)", "2", "2.4081",
+                                   "-0.3"}; /* where the cut is in units of log sd from the mode */
   char program[400];
   double p[MAX_VALUES];
   for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
     setting_t s;
-    snprintf(program, sizeof program, "data { real<lower=0> x; } parameters { real t; } model { t ~ normal(0, 1); x ~ lognormal(%s, exp(t)); } "
-             "statistic { s = count(x > exp(%s)); }", at[i], at[i]);
+    snprintf(program, sizeof program,
+             "data { real<lower=0> x; } parameters { real t; } model { t ~ normal(0, 1); x ~ lognormal(%s, "
+             "exp(t)); } "
+             "statistic { s = count(x > exp(%s)); }",
+             at[i], at[i]);
     open(&s, program);
     for (double t = -13; t <= 4; t += 0.5) {
       expect(&s, t, p);
-      assert_true(fabs(p[0] - 0.5) < 1e-6 && fabs(p[1] - 0.5) < 1e-6); /* the cut lies where it is to 1e-12, the narrowest sd is 2e-6 */
+      assert_true(fabs(p[0] - 0.5) < 1e-6 &&
+                  fabs(p[1] - 0.5) < 1e-6); /* the cut lies where it is to 1e-12, the narrowest sd is 2e-6 */
     }
     close(&s);
   }
 }
 
-/* A distribution of sd 5e-10, about whose panel two rules agree by chance: 9e-8 too much is found at first. */
+/* A distribution of sd 5e-10, about whose panel two rules agree by chance: 9e-8 too much is found at first.
+ */
 static void test_panels_that_agree_by_chance_are_halved(void **state) {
   (void)state;
   setting_t s;
   double p[MAX_VALUES];
-  open(&s, "data { real<lower=0> x; } transformed data { int<lower=0, upper=3> band = cut(x, {1, 3, 9}); } parameters { real t; } "
-           "model { t ~ normal(0, 1); x ~ lognormal(1.370489671844715, exp(t)); } statistic { s = count(band); }");
+  open(
+      &s,
+      "data { real<lower=0> x; } transformed data { int<lower=0, upper=3> band = cut(x, {1, 3, 9}); } "
+      "parameters { real t; } "
+      "model { t ~ normal(0, 1); x ~ lognormal(1.370489671844715, exp(t)); } statistic { s = count(band); }");
   expect(&s, -22.870787266732869, p);
   assert_true(fabs(p[2] - 1) < 1e-8 && p[0] + p[1] + p[3] < 1e-8);
   close(&s);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bands_of_a_normal_distribution_are_those_of_erfc), cmocka_unit_test(test_two_columns_have_the_distribution_of_both),
-      cmocka_unit_test(test_whole_numbers_are_summed), cmocka_unit_test(test_gradient_is_that_of_the_probabilities),
-      cmocka_unit_test(test_narrow_and_wide_distributions_are_found), cmocka_unit_test(test_panels_that_agree_by_chance_are_halved)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_bands_of_a_normal_distribution_are_those_of_erfc),
+                                     cmocka_unit_test(test_two_columns_have_the_distribution_of_both),
+                                     cmocka_unit_test(test_whole_numbers_are_summed),
+                                     cmocka_unit_test(test_gradient_is_that_of_the_probabilities),
+                                     cmocka_unit_test(test_narrow_and_wide_distributions_are_found),
+                                     cmocka_unit_test(test_panels_that_agree_by_chance_are_halved)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,8 @@ static void test_failed_allocations_are_errors(void **state) {
         tacit_status_t status = tacit_augment(&s.model, &s.release, &settings, &draws, NULL, &err);
         tacit_alloc_fail_at(0);
         is_done = status == TACIT_OK;
-        assert_true(is_done || (status == TACIT_ERR_MEMORY && err.message[0] != '\0' && tacit_draws_n_kept(&draws) == 0));
+        assert_true(is_done || (status == TACIT_ERR_MEMORY && err.message[0] != '\0' &&
+                                tacit_draws_n_kept(&draws) == 0));
         assert_true(!is_done || k > 5);
         tacit_draws_clear(&draws);
       }
@@ -96,8 +97,8 @@ static void expect_refusal(const scenario_t *s, const tacit_augment_settings_t *
   tacit_error_t err;
   tacit_status_t status = tacit_augment(&s->model, &s->release, settings, &draws, NULL, &err);
   if (status != TACIT_ERR_ARGUMENT || strcmp(err.field, field) != 0) {
-    fail_msg("expected a refusal of %s, got status %d, field %s: %s", field, (int)status, status ? err.field : "",
-             status ? err.message : "");
+    fail_msg("expected a refusal of %s, got status %d, field %s: %s", field, (int)status,
+             status ? err.field : "", status ? err.message : "");
   }
   tacit_draws_clear(&draws);
 }
@@ -108,15 +109,15 @@ static void test_bad_models_and_releases_are_refused(void **state) {
   scenario_t good, s;
   tacit_augment_settings_t settings = settings_for(TACIT_AUGMENT_AUTO, 5, 9), bad;
   scenario_gaussian(&good, 10, 0.5, TACIT_RELEASE_GAUSSIAN, 2, 3);
-#define REFUSED(change, field)              \
-  do {                                      \
-    s = good;                               \
-    s.release.values = s.values;            \
-    s.release.scales = s.scales;            \
-    s.model.n_levels = s.levels;            \
-    s.model.concentration = s.concentration; \
-    change;                                 \
-    expect_refusal(&s, &settings, field);   \
+#define REFUSED(change, field)                                                                               \
+  do {                                                                                                       \
+    s = good;                                                                                                \
+    s.release.values = s.values;                                                                             \
+    s.release.scales = s.scales;                                                                             \
+    s.model.n_levels = s.levels;                                                                             \
+    s.model.concentration = s.concentration;                                                                 \
+    change;                                                                                                  \
+    expect_refusal(&s, &settings, field);                                                                    \
   } while (0)
   REFUSED(s.model.n_records = 0, "n");
   REFUSED(s.model.n_records = (size_t)1 << 31, "n");
@@ -132,7 +133,8 @@ static void test_bad_models_and_releases_are_refused(void **state) {
   REFUSED(s.release.step = 0.5, "step");
   REFUSED(s.release.noise = TACIT_RELEASE_DISCRETE_LAPLACE, "step");
   REFUSED((s.release.noise = TACIT_RELEASE_DISCRETE_LAPLACE, s.release.step = 0.3), "step");
-  REFUSED((s.release.noise = TACIT_RELEASE_DISCRETE_LAPLACE, s.release.step = 0.5, s.values[0] = 3.2), "value");
+  REFUSED((s.release.noise = TACIT_RELEASE_DISCRETE_LAPLACE, s.release.step = 0.5, s.values[0] = 3.2),
+          "value");
   REFUSED(s.values[0] = NAN, "value");
   REFUSED(s.scales[0] = 0, "scale");
   scenario_poisson(&good, 10, TACIT_RELEASE_GAUSSIAN, 2, 3);

@@ -1,6 +1,6 @@
 /*
- * Posteriors of all methods against sums over grids (n <= 4) and against each other (n = 100). Limits are 6 Monte Carlo
- * standard errors: fewer than one false alarm in 1e8 comparisons, and below 1e-6 in all.
+ * Posteriors of all methods against sums over grids (n <= 4) and against each other (n = 100). Limits are 6
+ * Monte Carlo standard errors: fewer than one false alarm in 1e8 comparisons, and below 1e-6 in all.
  */
 #include "support.h"
 
@@ -10,13 +10,12 @@ typedef struct expectation {
   double mean[2], square[2];
 } expectation_t;
 
-static double cdf(double z) {
-  return 0.5 * erfc(-z / sqrt(2));
-}
+static double cdf(double z) { return 0.5 * erfc(-z / sqrt(2)); }
 
 static double noise_density(const scenario_t *s, size_t j, double e) {
   double scale = s->scales[j];
-  bool is_gaussian = s->release.noise == TACIT_RELEASE_GAUSSIAN || s->release.noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
+  bool is_gaussian =
+      s->release.noise == TACIT_RELEASE_GAUSSIAN || s->release.noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
   return exp(is_gaussian ? -0.5 * e * e / (scale * scale) : -fabs(e) / scale);
 }
 
@@ -61,8 +60,8 @@ static double moments_likelihood(const scenario_t *s, double mean, double sd) {
   for (int a = 0; a <= GRID; a += 1) {
     for (int b = 0; b <= a; b++) {
       double x = s->release.lower + a * width, y = s->release.lower + b * width;
-      total += (a == b ? 1 : 2) * distribution[a] * distribution[b] * noise_density(s, 0, s->values[0] - x - y) *
-               noise_density(s, 1, s->values[1] - x * x - y * y);
+      total += (a == b ? 1 : 2) * distribution[a] * distribution[b] *
+               noise_density(s, 0, s->values[0] - x - y) * noise_density(s, 1, s->values[1] - x * x - y * y);
     }
   }
   return total;
@@ -97,9 +96,7 @@ static expectation_t integrate_gaussian(const scenario_t *s) {
   return e;
 }
 
-static double poisson_pmf(double rate, int k) {
-  return exp(k * log(rate) - rate - lgamma(k + 1.0));
-}
+static double poisson_pmf(double rate, int k) { return exp(k * log(rate) - rate - lgamma(k + 1.0)); }
 
 static expectation_t integrate_poisson(const scenario_t *s) {
   expectation_t e = {{0}, {0}};
@@ -195,13 +192,14 @@ static void estimate(const tacit_draws_t *draws, size_t j, bool is_squared, doub
   *error = summary.mcse_mean;
 }
 
-static void expect(const tacit_draws_t *draws, size_t j, double mean, double square, double slack, const char *what) {
+static void expect(const tacit_draws_t *draws, size_t j, double mean, double square, double slack,
+                   const char *what) {
   for (int is_squared = 0; is_squared < 2; is_squared++) {
     double got, error, expected = is_squared ? square : mean;
     estimate(draws, j, is_squared, &got, &error);
     if (!(fabs(got - expected) <= 6 * error + slack)) {
-      fail_msg("%s, quantity %zu%s: %.6g, expected %.6g, standard error %.2g", what, j, is_squared ? " squared" : "", got,
-               expected, error);
+      fail_msg("%s, quantity %zu%s: %.6g, expected %.6g, standard error %.2g", what, j,
+               is_squared ? " squared" : "", got, expected, error);
     }
   }
 }
@@ -219,9 +217,11 @@ static const kernel_t kernels[] = {{"gibbs, plain", TACIT_AUGMENT_GIBBS, false, 
                                    {"hmc, collective", TACIT_AUGMENT_HMC, true, TACIT_PATH_COLLECTIVE},
                                    {"hmc, joint", TACIT_AUGMENT_HMC, true, TACIT_PATH_JOINT}};
 
-static void draw(const scenario_t *s, const kernel_t *kernel, size_t n_draws, uint64_t seed, tacit_draws_t *draws) {
+static void draw(const scenario_t *s, const kernel_t *kernel, size_t n_draws, uint64_t seed,
+                 tacit_draws_t *draws) {
   tacit_error_t err;
-  tacit_augment_settings_t settings = settings_for(kernel->method, (size_t)((double)n_draws * testing_multiplier()), seed);
+  tacit_augment_settings_t settings =
+      settings_for(kernel->method, (size_t)((double)n_draws * testing_multiplier()), seed);
   settings.interweave = kernel->interweave;
   settings.path = kernel->path;
   assert_ok(tacit_augment(&s->model, &s->release, &settings, draws, NULL, &err), err);
@@ -277,7 +277,8 @@ static void test_moments_match_grid(void **state) {
 /* Discrete noise on records rounded to multiples of the step. */
 static void test_lattice_matches_grid(void **state) {
   (void)state;
-  static const tacit_release_noise_t noises[] = {TACIT_RELEASE_DISCRETE_GAUSSIAN, TACIT_RELEASE_DISCRETE_LAPLACE};
+  static const tacit_release_noise_t noises[] = {TACIT_RELEASE_DISCRETE_GAUSSIAN,
+                                                 TACIT_RELEASE_DISCRETE_LAPLACE};
   for (size_t i = 0; i < 2; i++) {
     scenario_t s;
     tacit_draws_t draws;
@@ -286,9 +287,11 @@ static void test_lattice_matches_grid(void **state) {
     s.release.upper = 2;
     double mass = 0, mean = 0, square = 0;
     for (int t = 0; t < THETAS; t++) {
-      double z = -5 + 10.0 * t / (THETAS - 1), theta = s.model.mean_location + s.model.mean_scale * z, p = 0, distribution[4];
+      double z = -5 + 10.0 * t / (THETAS - 1), theta = s.model.mean_location + s.model.mean_scale * z, p = 0,
+             distribution[4];
       for (int k = 0; k < 4; k++) {
-        distribution[k] = (k == 3 ? 1 : cdf((-0.5 + k - theta) / 0.9)) - (k == 0 ? 0 : cdf((-1.5 + k - theta) / 0.9));
+        distribution[k] =
+            (k == 3 ? 1 : cdf((-0.5 + k - theta) / 0.9)) - (k == 0 ? 0 : cdf((-1.5 + k - theta) / 0.9));
       }
       for (int abc = 0; abc < 64; abc++) {
         int a = abc % 4, b = abc / 4 % 4, c = abc / 16;
@@ -355,7 +358,8 @@ static void expect_agreement(const tacit_draws_t *a, const tacit_draws_t *b, dou
       estimate(a, j, is_squared, &x, &error_x);
       estimate(b, j, is_squared, &y, &error_y);
       if (!(fabs(x - y) <= 6 * hypot(error_x, error_y) + slack)) {
-        fail_msg("%s, quantity %zu: %.6g and %.6g, standard errors %.2g and %.2g", what, j, x, y, error_x, error_y);
+        fail_msg("%s, quantity %zu: %.6g and %.6g, standard errors %.2g and %.2g", what, j, x, y, error_x,
+                 error_y);
       }
     }
   }
@@ -378,7 +382,8 @@ static void test_methods_agree_on_100_records(void **state) {
   }
 }
 
-/* Where the central limit theorem is used, at n = 300, an error of a few per cent of a posterior sd is allowed for. */
+/* Where the central limit theorem is used, at n = 300, an error of a few per cent of a posterior sd is
+ * allowed for. */
 static void test_marginal_agrees_with_gibbs(void **state) {
   (void)state;
   scenario_t s[5];
@@ -391,7 +396,8 @@ static void test_marginal_agrees_with_gibbs(void **state) {
     tacit_draws_t exact, approximate;
     draw(&s[i], &kernels[1], 8000, 301 + i, &exact);
     draw(&s[i], &without_records, 1000, 311 + i, &approximate);
-    expect_agreement(&exact, &approximate, tacit_inversion_applies(&s[i].model, &s[i].release) ? 0 : 0.0005, "marginal");
+    expect_agreement(&exact, &approximate, tacit_inversion_applies(&s[i].model, &s[i].release) ? 0 : 0.0005,
+                     "marginal");
     tacit_draws_clear(&exact);
     tacit_draws_clear(&approximate);
   }
@@ -399,9 +405,9 @@ static void test_marginal_agrees_with_gibbs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sum_known_sd_matches_grid),   cmocka_unit_test(test_sum_unknown_sd_matches_grid),
-      cmocka_unit_test(test_moments_match_grid),          cmocka_unit_test(test_lattice_matches_grid),
-      cmocka_unit_test(test_poisson_matches_grid),        cmocka_unit_test(test_table_matches_sum),
+      cmocka_unit_test(test_sum_known_sd_matches_grid),    cmocka_unit_test(test_sum_unknown_sd_matches_grid),
+      cmocka_unit_test(test_moments_match_grid),           cmocka_unit_test(test_lattice_matches_grid),
+      cmocka_unit_test(test_poisson_matches_grid),         cmocka_unit_test(test_table_matches_sum),
       cmocka_unit_test(test_methods_agree_on_100_records), cmocka_unit_test(test_marginal_agrees_with_gibbs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /*
- * Geweke's joint distribution test [Geweke2004]: (theta, x, y) drawn forward from prior, model and noise, against a chain
- * that alternates y given x (by this file's own clamp and noise) with one iteration of a kernel. Any error in the kernel
- * moves the chain's distribution of (theta, x, y). Means of bounded functions are compared; limits of 6 standard errors, with
- * chains of batches of independent length, raise fewer than one false alarm in 1e6 runs of this file.
+ * Geweke's joint distribution test [Geweke2004]: (theta, x, y) drawn forward from prior, model and noise,
+ * against a chain that alternates y given x (by this file's own clamp and noise) with one iteration of a
+ * kernel. Any error in the kernel moves the chain's distribution of (theta, x, y). Means of bounded functions
+ * are compared; limits of 6 standard errors, with chains of batches of independent length, raise fewer than
+ * one false alarm in 1e6 runs of this file.
  */
 #include "support.h"
 
@@ -27,7 +28,8 @@ static void functions(const scenario_t *s, const state_t *at, double *f) {
   f[7] = tanh(a) * tanh(e / scale);
 }
 
-static double test_gamma(tacit_rng_t *rng, double shape) { /* integer and half-integer shapes: sums of exponentials */
+static double test_gamma(tacit_rng_t *rng,
+                         double shape) { /* integer and half-integer shapes: sums of exponentials */
   double sum = 0, z = tacit_rng_normal(rng);
   for (; shape >= 1; shape -= 1) {
     sum -= log(tacit_rng_uniform(rng));
@@ -82,12 +84,14 @@ static void forward(const scenario_t *s, state_t *at, tacit_rng_t *rng) {
     at->theta[0] = test_gamma(rng, m->rate_shape) / m->rate_rate;
   } else {
     at->theta[0] = m->mean_location + m->mean_scale * tacit_rng_normal(rng);
-    at->theta[1] = m->known_sd > 0 ? m->known_sd : sqrt(m->variance_scale / test_gamma(rng, m->variance_shape));
+    at->theta[1] =
+        m->known_sd > 0 ? m->known_sd : sqrt(m->variance_scale / test_gamma(rng, m->variance_shape));
   }
   for (size_t i = 0; m->kind != TACIT_LATENT_CATEGORICAL && i < m->n_records; i++) {
     bool is_poisson = m->kind == TACIT_LATENT_POISSON;
-    add_statistic(s, is_poisson ? test_poisson(rng, at->theta[0]) : at->theta[0] + at->theta[1] * tacit_rng_normal(rng),
-                  at->statistic);
+    add_statistic(
+        s, is_poisson ? test_poisson(rng, at->theta[0]) : at->theta[0] + at->theta[1] * tacit_rng_normal(rng),
+        at->statistic);
   }
   add_noise(s, at, rng);
 }
@@ -111,8 +115,10 @@ static void read_chain(const scenario_t *s, const tacit_chain_t *chain, state_t 
   }
 }
 
-static void joint_test(const scenario_t *s, tacit_augment_settings_t settings, size_t batch, const char *what) {
-  double direct[N_FUNCTIONS] = {0}, direct2[N_FUNCTIONS] = {0}, mean[N_FUNCTIONS] = {0}, mean2[N_FUNCTIONS] = {0};
+static void joint_test(const scenario_t *s, tacit_augment_settings_t settings, size_t batch,
+                       const char *what) {
+  double direct[N_FUNCTIONS] = {0}, direct2[N_FUNCTIONS] = {0}, mean[N_FUNCTIONS] = {0},
+         mean2[N_FUNCTIONS] = {0};
   tacit_chain_t chain;
   tacit_error_t err;
   tacit_rng_t *rng;
@@ -152,18 +158,20 @@ static void joint_test(const scenario_t *s, tacit_augment_settings_t settings, s
     }
   }
   for (size_t k = 0; k < N_FUNCTIONS; k++) {
-    double error = sqrt((direct2[k] - direct[k] * direct[k]) / FORWARD + (mean2[k] - mean[k] * mean[k]) / (N_BATCHES - 1));
+    double error = sqrt((direct2[k] - direct[k] * direct[k]) / FORWARD +
+                        (mean2[k] - mean[k] * mean[k]) / (N_BATCHES - 1));
     /* 6.5: Student's t with 59 degrees of freedom has heavier tails than the normal */
     if (!(fabs(mean[k] - direct[k]) <= 6.5 * error + 1e-12)) {
-      fail_msg("%s, function %zu: chain %.5f, forward %.5f, standard error %.2g", what, k, mean[k], direct[k], error);
+      fail_msg("%s, function %zu: chain %.5f, forward %.5f, standard error %.2g", what, k, mean[k], direct[k],
+               error);
     }
   }
   tacit_chain_clear(&chain);
   tacit_rng_free(rng);
 }
 
-static tacit_augment_settings_t kernel(tacit_augment_method_t method, bool interweave, tacit_augment_path_t path,
-                                       uint64_t seed) {
+static tacit_augment_settings_t kernel(tacit_augment_method_t method, bool interweave,
+                                       tacit_augment_path_t path, uint64_t seed) {
   tacit_augment_settings_t s = settings_for(method, 1, seed);
   s.interweave = interweave;
   s.path = path;
@@ -219,7 +227,8 @@ static void test_discrete(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gaussian_known_sd), cmocka_unit_test(test_gaussian_unknown_sd),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gaussian_known_sd),
+                                     cmocka_unit_test(test_gaussian_unknown_sd),
                                      cmocka_unit_test(test_lattice), cmocka_unit_test(test_discrete)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

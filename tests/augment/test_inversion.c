@@ -1,4 +1,5 @@
-/* The likelihood of a sum by inversion of its characteristic function, and the normal distributions that stand in for it where records are many. */
+/* The likelihood of a sum by inversion of its characteristic function, and the normal distributions that
+ * stand in for it where records are many. */
 #include "support.h"
 
 static double inverted(const scenario_t *s, double theta) {
@@ -12,15 +13,15 @@ static double inverted(const scenario_t *s, double theta) {
   return log_lik;
 }
 
-static double test_normal_cdf(double z) {
-  return 0.5 * erfc(-z / sqrt(2));
-}
+static double test_normal_cdf(double z) { return 0.5 * erfc(-z / sqrt(2)); }
 
 /* One clamped record under Gaussian noise in closed form; values far outside the bounds too. */
 static void test_inversion_of_one_record_is_closed_form(void **state) {
   (void)state;
-  const double scales[] = {0.05, 0.7, 4}, values[] = {-3, -1, 0.4, 1.5, 2.2, 6}, means[] = {-2.5, -0.3, 0.8, 3};
-  const double sds[] = {0.05, 0.8, 6}, reference = 0.5 * log(2 * 3.14159265358979323846); /* a constant that is left out */
+  const double scales[] = {0.05, 0.7, 4}, values[] = {-3, -1, 0.4, 1.5, 2.2, 6},
+               means[] = {-2.5, -0.3, 0.8, 3};
+  const double sds[] = {0.05, 0.8, 6},
+               reference = 0.5 * log(2 * 3.14159265358979323846); /* a constant that is left out */
   for (size_t i = 0; i < 3 * 6 * 3; i++) {
     double scale = scales[i % 3], y = values[i / 3 % 6], sd = sds[i / 18];
     for (size_t m = 0; m < 4; m++) {
@@ -35,15 +36,16 @@ static void test_inversion_of_one_record_is_closed_form(void **state) {
       double expected = log(inside + at_bounds / scale), got = inverted(&s, mean);
       if (expected > -600) {
         if (!(fabs(got - expected - reference) <= 1e-9 + 1e-12 * fabs(expected))) {
-          fail_msg("mean %g, sd %g, scale %g, value %g: %.12g, expected %.12g", mean, sd, scale, y, got - reference,
-                   expected);
+          fail_msg("mean %g, sd %g, scale %g, value %g: %.12g, expected %.12g", mean, sd, scale, y,
+                   got - reference, expected);
         }
       }
     }
   }
 }
 
-/* Sums of clamped Poisson records by convolution of whole numbers, from 1 to 1000 records, in the bulk and beyond it. */
+/* Sums of clamped Poisson records by convolution of whole numbers, from 1 to 1000 records, in the bulk and
+ * beyond it. */
 static void test_inversion_matches_convolution(void **state) {
   (void)state;
   static double sum[4001], next[4001];
@@ -82,7 +84,8 @@ static void test_inversion_matches_convolution(void **state) {
       double got = inverted(&s, rate) - log(expected);
       reference = m == 0 ? got : reference;
       if (!(fabs(got - reference) <= 1e-9)) {
-        fail_msg("n %zu, noise %d, scale %g, rate %g: off by %.3g", n, (int)noises[i / 12], scale, rate, got - reference);
+        fail_msg("n %zu, noise %d, scale %g, rate %g: off by %.3g", n, (int)noises[i / 12], scale, rate,
+                 got - reference);
       }
     }
   }
@@ -100,11 +103,12 @@ static void test_inversion_of_rounded_records(void **state) {
       double theta = -1 + m, p = 0, distribution[6];
       for (int k = 0; k < 6; k++) {
         distribution[k] = (k == 5 ? 1 : test_normal_cdf((-0.75 + 0.5 * k - theta) / 0.9)) -
-                 (k == 0 ? 0 : test_normal_cdf((-1.25 + 0.5 * k - theta) / 0.9));
+                          (k == 0 ? 0 : test_normal_cdf((-1.25 + 0.5 * k - theta) / 0.9));
       }
       for (int abc = 0; abc < 216; abc++) {
         double e = s.values[0] + 3 - 0.5 * (abc % 6 + abc / 6 % 6 + abc / 36);
-        p += distribution[abc % 6] * distribution[abc / 6 % 6] * distribution[abc / 36] * exp(-0.5 * e * e / 0.64);
+        p += distribution[abc % 6] * distribution[abc / 6 % 6] * distribution[abc / 36] *
+             exp(-0.5 * e * e / 0.64);
       }
       double got = inverted(&s, theta) - log(p);
       reference = m == 0 ? got : reference;
@@ -113,7 +117,8 @@ static void test_inversion_of_rounded_records(void **state) {
   }
 }
 
-/* The normal distribution of a sum of many records, near its posterior, against the exact one: noise and clamping alike. */
+/* The normal distribution of a sum of many records, near its posterior, against the exact one: noise and
+ * clamping alike. */
 static void test_normal_distribution_of_sums_nears_the_exact_one(void **state) {
   (void)state;
   for (int kind = 0; kind < 3; kind++) {
@@ -122,7 +127,8 @@ static void test_normal_distribution_of_sums_nears_the_exact_one(void **state) {
     if (kind == 0) {
       scenario_gaussian(&s, 40000, 1.1, TACIT_RELEASE_GAUSSIAN, 150, 0);
     } else {
-      scenario_poisson(&s, 40000, kind == 1 ? TACIT_RELEASE_GAUSSIAN : TACIT_RELEASE_DISCRETE_LAPLACE, 100, 0);
+      scenario_poisson(&s, 40000, kind == 1 ? TACIT_RELEASE_GAUSSIAN : TACIT_RELEASE_DISCRETE_LAPLACE, 100,
+                       0);
       centre = 2.5;
       spread = 0.01;
     }
@@ -153,7 +159,8 @@ static void test_normal_distribution_of_sums_nears_the_exact_one(void **state) {
   }
 }
 
-/* The bivariate normal distribution of two moments, with means and covariances of clamped records summed here. */
+/* The bivariate normal distribution of two moments, with means and covariances of clamped records summed
+ * here. */
 static void test_normal_distribution_of_moments(void **state) {
   (void)state;
   enum { N = 200000 };
@@ -167,7 +174,8 @@ static void test_normal_distribution_of_moments(void **state) {
   for (size_t t = 0; t < 3; t++) {
     double m[5] = {0};
     for (int i = 0; i < N; i++) {
-      double z = -9 + 18 * (i + 0.5) / N, p = exp(-0.5 * z * z), c = test_clamp(&s.release, theta[t][0] + theta[t][1] * z);
+      double z = -9 + 18 * (i + 0.5) / N, p = exp(-0.5 * z * z),
+             c = test_clamp(&s.release, theta[t][0] + theta[t][1] * z);
       for (int k = 0; k < 5; k++) {
         m[k] += p * pow(c, k);
       }
@@ -199,7 +207,8 @@ static void test_normal_distribution_under_laplace_noise(void **state) {
     double spread = sqrt(n * (moments[1] - moments[0] * moments[0]));
     for (int k = 0; k < N; k++) {
       double z = -9 + 18 * (k + 0.5) / N;
-      total += exp(-0.5 * z * z - fabs(values[i] - n * moments[0] - spread * z) / 4) * 18 / N / sqrt(2 * 3.14159265358979323846);
+      total += exp(-0.5 * z * z - fabs(values[i] - n * moments[0] - spread * z) / 4) * 18 / N /
+               sqrt(2 * 3.14159265358979323846);
     }
     assert_close(tacit_marginal_log_lik(&chain, mean, sd), log(total), 1e-6);
     tacit_chain_clear(&chain);

@@ -97,7 +97,8 @@ static void test_poisson_and_gamma_distributions(void **state) {
     }
     for (int i = 0; i < N; i++) {
       bool has_table = rate < TACIT_POISSON_TABLE_MAX;
-      double k = has_table ? tacit_discrete_draw(&distribution, tacit_rng_uniform(rng)) : tacit_draw_poisson(rng, rate);
+      double k = has_table ? tacit_discrete_draw(&distribution, tacit_rng_uniform(rng))
+                           : tacit_draw_poisson(rng, rate);
       sum += k - rate;
       square += (k - rate) * (k - rate);
       below += k <= floor(rate);
@@ -160,7 +161,8 @@ static void test_slice_leaves_a_normal_invariant(void **state) {
 
 static void test_clamped_moments_match_sums(void **state) {
   (void)state;
-  const double cases[][4] = {{0.2, 0.7, -1, 1.5}, {5, 1, -1, 1}, {-3, 0.1, -1, 2}, {0.5, 30, -1, 1}, {0, 0.01, -1, 1}};
+  const double cases[][4] = {
+      {0.2, 0.7, -1, 1.5}, {5, 1, -1, 1}, {-3, 0.1, -1, 2}, {0.5, 30, -1, 1}, {0, 0.01, -1, 1}};
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
     enum { N = 400000 };
     double mean = cases[c][0], sd = cases[c][1], lower = cases[c][2], upper = cases[c][3];

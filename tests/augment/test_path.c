@@ -1,4 +1,5 @@
-/* Hamiltonian paths: the gradient against differences, the mass against dense matrices, acceptance as asked. */
+/* Hamiltonian paths: the gradient against differences, the mass against dense matrices, acceptance as asked.
+ */
 #include "support.h"
 
 static void make_chain(tacit_chain_t *chain, const scenario_t *s, const tacit_augment_settings_t *settings) {
@@ -19,7 +20,8 @@ static double log_density(const scenario_t *s, const tacit_path_t *path, size_t 
   const tacit_latent_model_t *m = &s->model;
   double sum[2] = {0}, total = -0.5 * pow((path->mean - m->mean_location) / m->mean_scale, 2);
   if (!(m->known_sd > 0)) { /* inverse gamma of the variance, as a density of log sd */
-    total += -(m->variance_shape + 1) * 2 * path->log_sd - m->variance_scale * exp(-2 * path->log_sd) + 2 * path->log_sd;
+    total += -(m->variance_shape + 1) * 2 * path->log_sd - m->variance_scale * exp(-2 * path->log_sd) +
+             2 * path->log_sd;
   }
   for (size_t i = 0; i < n; i++) {
     double z = path->z[i] + path->shift, c = test_clamp(&s->release, path->mean + exp(path->log_sd) * z);
@@ -110,8 +112,9 @@ static void solve(size_t n, double *a, double *x) {
 }
 
 /*
- * Known sd: M^-1 p of the small matrix and the identity, mapped by x = mean + sd z, against a dense solve with the arrow
- * plus rank one in (theta, x): A_tt = 1/s0^2 + n/sx^2, A_ti = -1/sx^2, A_ij = [i=j]/sx^2 + u_i u_j/scale^2.
+ * Known sd: M^-1 p of the small matrix and the identity, mapped by x = mean + sd z, against a dense solve
+ * with the arrow plus rank one in (theta, x): A_tt = 1/s0^2 + n/sx^2, A_ti = -1/sx^2, A_ij = [i=j]/sx^2 + u_i
+ * u_j/scale^2.
  */
 static void test_mass_is_arrow_plus_rank_one(void **state) {
   (void)state;

@@ -1,8 +1,9 @@
 /*
- * Regression without latent records: moments of clamped rows against simulated ones, the posterior against least squares where
- * nothing is clamped and noise is next to nothing, and what is refused. Calibration: experiments/release_calibration.c.
- * Errors planted to see that these tests catch them: the atom at a bound left out, products of unclamped columns, a pair's slope on
- * the wrong column; of a logistic response: the covariance with its predictor left out, panels that ignore where it is steep.
+ * Regression without latent records: moments of clamped rows against simulated ones, the posterior against
+ * least squares where nothing is clamped and noise is next to nothing, and what is refused. Calibration:
+ * experiments/release_calibration.c. Errors planted to see that these tests catch them: the atom at a bound
+ * left out, products of unclamped columns, a pair's slope on the wrong column; of a logistic response: the
+ * covariance with its predictor left out, panels that ignore where it is steep.
  */
 #include <string.h>
 
@@ -24,8 +25,12 @@ static tacit_latent_model_t model(size_t n) {
 }
 
 static tacit_release_t release(const double *values, const double *scales) {
-  return (tacit_release_t){
-      .kind = TACIT_RELEASE_PRODUCTS, .lower = -1, .upper = 1, .n_values = Q, .values = values, .scales = scales};
+  return (tacit_release_t){.kind = TACIT_RELEASE_PRODUCTS,
+                           .lower = -1,
+                           .upper = 1,
+                           .n_values = Q,
+                           .values = values,
+                           .scales = scales};
 }
 
 static tacit_latent_model_t logistic_model(size_t n) {
@@ -44,8 +49,9 @@ static tacit_release_t logistic_release(const double *values, const double *scal
 }
 
 /*
- * Draw a row at parameters (intercept, slopes, log sd of each normal column on those before it, then logistic coefficients); clamp;
- * add to the sums. The response of a logistic regression, the last column, is 0 or 1; returns it.
+ * Draw a row at parameters (intercept, slopes, log sd of each normal column on those before it, then logistic
+ * coefficients); clamp; add to the sums. The response of a logistic regression, the last column, is 0 or 1;
+ * returns it.
  */
 static double add_row(tacit_rng_t *rng, const double *p, bool is_logistic, double *sums, double *squares) {
   double w[D], t[Q], y = 0;
@@ -103,10 +109,12 @@ static void compare_moments(bool is_logistic) {
     for (double i = 0; i < n; i++) {
       add_row(chain.rng, p, is_logistic, sums, squares);
     }
-    for (size_t k = 0; k < r.n_values; k++) { /* 76 comparisons: six standard errors fail in less than one of 10^6 runs */
+    for (size_t k = 0; k < r.n_values;
+         k++) { /* 76 comparisons: six standard errors fail in less than one of 10^6 runs */
       double mean = sums[k] / n, se = sqrt(fmax(squares[k] / n - mean * mean, 1e-12) / n);
       if (!(fabs(mean - expected[k]) < 6 * se)) {
-        fail_msg("case %zu, moment %zu: %.8g, simulated %.8g (%.1f standard errors)", c, k, expected[k], mean, (mean - expected[k]) / se);
+        fail_msg("case %zu, moment %zu: %.8g, simulated %.8g (%.1f standard errors)", c, k, expected[k], mean,
+                 (mean - expected[k]) / se);
       }
     }
   }
@@ -143,20 +151,24 @@ static void fit_logistic(size_t n, const double *rows, double *mode, double *sds
     for (size_t a = 0; a < 3; a++) { /* cofactors */
       for (size_t b = 0; b < 3; b++) {
         size_t r1 = (b + 1) % 3, r2 = (b + 2) % 3, c1 = (a + 1) % 3, c2 = (a + 2) % 3;
-        inverse[3 * a + b] = hessian[3 * r1 + c1] * hessian[3 * r2 + c2] - hessian[3 * r1 + c2] * hessian[3 * r2 + c1];
+        inverse[3 * a + b] =
+            hessian[3 * r1 + c1] * hessian[3 * r2 + c2] - hessian[3 * r1 + c2] * hessian[3 * r2 + c1];
       }
     }
     double det = hessian[0] * inverse[0] + hessian[1] * inverse[3] + hessian[2] * inverse[6];
     for (size_t a = 0; a < 3; a++) {
-      mode[a] += (inverse[3 * a] * gradient[0] + inverse[3 * a + 1] * gradient[1] + inverse[3 * a + 2] * gradient[2]) / det;
+      mode[a] += (inverse[3 * a] * gradient[0] + inverse[3 * a + 1] * gradient[1] +
+                  inverse[3 * a + 2] * gradient[2]) /
+                 det;
       sds[a] = sqrt(inverse[4 * a] / det);
     }
   }
 }
 
 /*
- * Little noise: the score at 0 and the features' moments then say nearly as much as the records do, features being normal. Their
- * efficiency is not 1 (it is for coefficients of 0), so that centres are compared to two sds, widths to a quarter.
+ * Little noise: the score at 0 and the features' moments then say nearly as much as the records do, features
+ * being normal. Their efficiency is not 1 (it is for coefficients of 0), so that centres are compared to two
+ * sds, widths to a quarter.
  */
 static void test_logistic_posterior_is_near_the_records_own(void **state) {
   (void)state;
@@ -237,11 +249,13 @@ static void test_posterior_is_least_squares_where_nothing_is_hidden(void **state
   /* least squares from the sums themselves: 2 features centred */
   double mx = sums[0] / N, mz = sums[1] / N, my = sums[2] / N;
   double xx = sums[3] / N - mx * mx, xz = sums[4] / N - mx * mz, xy = sums[5] / N - mx * my;
-  double zz = sums[6] / N - mz * mz, zy = sums[7] / N - mz * my, yy = sums[8] / N - my * my, det = xx * zz - xz * xz;
+  double zz = sums[6] / N - mz * mz, zy = sums[7] / N - mz * my, yy = sums[8] / N - my * my,
+         det = xx * zz - xz * xz;
   double b1 = (zz * xy - xz * zy) / det, b2 = (xx * zy - xz * xy) / det, s2 = yy - b1 * xy - b2 * zy;
   double exact[4] = {my - b1 * mx - b2 * mz, b1, b2, sqrt(s2)};
   double sds[4] = {NAN, sqrt(s2 * zz / det / N), sqrt(s2 * xx / det / N), sqrt(s2 / (2 * N))};
-  sds[0] = sqrt(s2 / N + mx * mx * sds[1] * sds[1] + mz * mz * sds[2] * sds[2] + 2 * mx * mz * s2 * -xz / det / N);
+  sds[0] =
+      sqrt(s2 / N + mx * mx * sds[1] * sds[1] + mz * mz * sds[2] * sds[2] + 2 * mx * mz * s2 * -xz / det / N);
   for (size_t j = 0; j < 4; j++) {
     double mean = 0, square = 0;
     for (size_t i = 0; i < 300; i++) {
@@ -249,7 +263,9 @@ static void test_posterior_is_least_squares_where_nothing_is_hidden(void **state
       mean += x / 300;
       square += x * x / 300;
     }
-    assert_close(mean, exact[j], 0.6 * sds[j]); /* 300 draws: six standard errors are 0.35 and a little more; and the prior's pull */
+    assert_close(
+        mean, exact[j],
+        0.6 * sds[j]); /* 300 draws: six standard errors are 0.35 and a little more; and the prior's pull */
     assert_close(sqrt(square - mean * mean) / sds[j], 1, 0.35);
   }
   tacit_draws_clear(&draws);

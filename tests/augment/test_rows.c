@@ -1,11 +1,11 @@
 /*
- * Regressions with latent rows. Geweke's joint test [Geweke2004]: parameters, rows and release drawn forward from prior, model and noise, by
- * this file's own code, against a chain that alternates the release given the rows with an iteration; then the posterior against the
- * one without rows. Limits of the joint test: 6.5 standard errors of 60 batches, 88 comparisons, fewer than one false alarm in 1e6
- * runs.
- * Errors planted to see that these tests catch them: a proposal that is always accepted, sums that forget the clamp, a variance
- * drawn with n - 1, a slope that is drawn without its prior, u not renewed with the coefficients, a path that leaves the rows behind, the prior
- * of log sd taken for that of the variance.
+ * Regressions with latent rows. Geweke's joint test [Geweke2004]: parameters, rows and release drawn forward
+ * from prior, model and noise, by this file's own code, against a chain that alternates the release given the
+ * rows with an iteration; then the posterior against the one without rows. Limits of the joint test: 6.5
+ * standard errors of 60 batches, 88 comparisons, fewer than one false alarm in 1e6 runs. Errors planted to
+ * see that these tests catch them: a proposal that is always accepted, sums that forget the clamp, a variance
+ * drawn with n - 1, a slope that is drawn without its prior, u not renewed with the coefficients, a path that
+ * leaves the rows behind, the prior of log sd taken for that of the variance.
  */
 #include <string.h>
 
@@ -42,13 +42,9 @@ static void set_scene(scene_t *s, bool is_logistic, size_t n, double noise) {
   }
 }
 
-static bool is_logistic(const scene_t *s) {
-  return s->model.kind == TACIT_LATENT_LOGISTIC;
-}
+static bool is_logistic(const scene_t *s) { return s->model.kind == TACIT_LATENT_LOGISTIC; }
 
-static double bound(double x) {
-  return fmin(fmax(x, -1), 1);
-}
+static double bound(double x) { return fmin(fmax(x, -1), 1); }
 
 /* sums += what a row adds: x the feature, y the response. */
 static void add_row(const scene_t *s, double x, double y, double *sums) {
@@ -85,7 +81,8 @@ static void forward(const scene_t *s, tacit_rng_t *rng, double *theta, double *s
   memset(sums, 0, MAX_Q * sizeof *sums);
   for (size_t i = 0; i < s->model.n_records; i++) {
     double x = theta[0] + exp(theta[1]) * tacit_rng_normal(rng), mean = theta[2] + theta[3] * x;
-    double y = is_logistic(s) ? tacit_rng_uniform(rng) < 1 / (1 + exp(-mean)) : mean + exp(theta[4]) * tacit_rng_normal(rng);
+    double y = is_logistic(s) ? tacit_rng_uniform(rng) < 1 / (1 + exp(-mean))
+                              : mean + exp(theta[4]) * tacit_rng_normal(rng);
     add_row(s, x, y, sums);
   }
 }
@@ -103,12 +100,14 @@ static void read_chain(const scene_t *s, const tacit_chain_t *chain, double *the
 
 static void add_noise(const scene_t *s, const double *sums, double *values, tacit_rng_t *rng) {
   for (size_t k = 0; k < s->q; k++) {
-    values[k] = sums[k] + s->scales[k] * sqrt(-2 * log(tacit_rng_uniform(rng))) * cos(6.283185307179586 * tacit_rng_uniform(rng));
+    values[k] = sums[k] + s->scales[k] * sqrt(-2 * log(tacit_rng_uniform(rng))) *
+                              cos(6.283185307179586 * tacit_rng_uniform(rng));
   }
 }
 
 /* Bounded functions of parameters, sums and release. */
-static void functions(const scene_t *s, const double *theta, const double *sums, const double *values, double *f) {
+static void functions(const scene_t *s, const double *theta, const double *sums, const double *values,
+                      double *f) {
   double n = (double)s->model.n_records, e = (values[2] - sums[2]) / s->scales[2];
   for (size_t k = 0; k < 5; k++) {
     f[k] = tanh(theta[k]);
@@ -122,7 +121,8 @@ static void functions(const scene_t *s, const double *theta, const double *sums,
 }
 
 static void joint_test(const scene_t *s, bool interweave, uint64_t seed, size_t batch) {
-  double direct[N_FUNCTIONS] = {0}, direct2[N_FUNCTIONS] = {0}, mean[N_FUNCTIONS] = {0}, mean2[N_FUNCTIONS] = {0};
+  double direct[N_FUNCTIONS] = {0}, direct2[N_FUNCTIONS] = {0}, mean[N_FUNCTIONS] = {0},
+         mean2[N_FUNCTIONS] = {0};
   double theta[MAX_Q], sums[MAX_Q], values[MAX_Q], f[N_FUNCTIONS];
   tacit_augment_settings_t settings = tacit_augment_settings_default();
   tacit_chain_t chain;
@@ -162,10 +162,11 @@ static void joint_test(const scene_t *s, bool interweave, uint64_t seed, size_t 
     }
   }
   for (size_t k = 0; k < N_FUNCTIONS; k++) {
-    double error = sqrt((direct2[k] - direct[k] * direct[k]) / FORWARD + (mean2[k] - mean[k] * mean[k]) / (N_BATCHES - 1));
+    double error = sqrt((direct2[k] - direct[k] * direct[k]) / FORWARD +
+                        (mean2[k] - mean[k] * mean[k]) / (N_BATCHES - 1));
     if (!(fabs(mean[k] - direct[k]) <= 6.5 * error + 1e-12)) {
-      fail_msg("%s, function %zu: chain %.5f, forward %.5f, standard error %.2g", is_logistic(s) ? "logistic" : "linear", k,
-               mean[k], direct[k], error);
+      fail_msg("%s, function %zu: chain %.5f, forward %.5f, standard error %.2g",
+               is_logistic(s) ? "logistic" : "linear", k, mean[k], direct[k], error);
     }
   }
   tacit_chain_clear(&chain);
@@ -212,7 +213,8 @@ static void summarise(const scene_t *s, tacit_augment_method_t method, double *m
   tacit_draws_clear(&draws);
 }
 
-/* Noise about as wide as what the records vary by; the error of the normal distribution of sums is far below an sd at n = 200. */
+/* Noise about as wide as what the records vary by; the error of the normal distribution of sums is far below
+ * an sd at n = 200. */
 static void test_rows_and_no_rows_agree(void **state) {
   (void)state;
   static const double linear[] = {0.1, -0.8, 0.2, 0.5, -1.2}, logistic[] = {0.1, -0.8, -0.4, 1.2, 0};
@@ -228,7 +230,10 @@ static void test_rows_and_no_rows_agree(void **state) {
     assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
     for (size_t i = 0; i < MAX_N; i++) {
       double x = theta[0] + exp(theta[1]) * tacit_rng_normal(rng), eta = theta[2] + theta[3] * x;
-      add_row(&s, x, kind == 1 ? tacit_rng_uniform(rng) < 1 / (1 + exp(-eta)) : eta + exp(theta[4]) * tacit_rng_normal(rng), sums);
+      add_row(&s, x,
+              kind == 1 ? tacit_rng_uniform(rng) < 1 / (1 + exp(-eta))
+                        : eta + exp(theta[4]) * tacit_rng_normal(rng),
+              sums);
     }
     add_noise(&s, sums, s.values, rng);
     tacit_rng_free(rng);

@@ -81,7 +81,8 @@ static size_t count_resident(void *p, size_t n_bytes) {
 /* Large arrays are zeros that nobody has written: the first to do so decides where their pages are. */
 static void test_pages_are_zero_and_nowhere(void **state) {
   enum { large = 17000000 };
-  unsigned char *small = tacit_alloc_pages(1000, 3), *p = tacit_alloc_pages(large, 1), *none = tacit_alloc_pages(0, 8);
+  unsigned char *small = tacit_alloc_pages(1000, 3), *p = tacit_alloc_pages(large, 1),
+                *none = tacit_alloc_pages(0, 8);
   assert_non_null(none);
   assert_true((uintptr_t)small % 64 == 0 && (uintptr_t)p % (1 << 21) == 0); /* for huge pages */
   assert_int_equal(count_resident(p, large), 0);
@@ -104,7 +105,8 @@ static void test_pages_are_zero_and_nowhere(void **state) {
     assert_true(testing_is_kept_private(grown));
   }
   tacit_free_private(grown, 1000000, sizeof *grown);
-  assert_true(testing_is_kept_private(small) && testing_is_kept_private(p) && testing_is_kept_private(p + large - 1));
+  assert_true(testing_is_kept_private(small) && testing_is_kept_private(p) &&
+              testing_is_kept_private(p + large - 1));
   assert_false(testing_is_kept_private(&grown));
 #endif
   tacit_free_pages(small, 1000, 3);
@@ -223,23 +225,28 @@ static void test_numbers_are_rounded_up_as_they_are_printed(void **state) {
 
 static void test_messages_are_spelled_as_their_reader_writes(void **state) {
   (void)state;
-  static const tacit_setting_t table[] = {{.name = "epsilon", .value = "E"}, {.name = "exposed"}, {.name = "method", .value = "NAME"}};
+  static const tacit_setting_t table[] = {
+      {.name = "epsilon", .value = "E"}, {.name = "exposed"}, {.name = "method", .value = "NAME"}};
   static const struct {
     const char *of_program, *of_python, *of_r;
-  } cases[] = {
-      {"a private run needs a budget: --epsilon E --delta D (missing: --epsilon)",
-       "a private run needs a budget: epsilon=E delta=D (missing: epsilon=)",
-       "a private run needs a budget: epsilon = E delta = D (missing: epsilon =)"},
-      {"option --clip-grad must be a number between 0 and 1, not '--x y'", "clip_grad= must be a number between 0 and 1, not '--x y'",
-       "clip_grad = must be a number between 0 and 1, not '--x y'"},
-      {"say --exposed, or take --method dp-hmc.", "say exposed=True, or take method=\"dp-hmc\".", "say exposed = TRUE, or take method = \"dp-hmc\"."},
-      {"the fit's own: --set 'mean(x)=5' or --seed only", "the fit's own: set=\"mean(x)=5\" or seed_not_private= only",
-       "the fit's own: set = \"mean(x)=5\" or seed_not_private = only"},
-      {"--metric private, --n-public 12.", "metric=\"private\", n_public=12.", "metric = \"private\", n_public = 12."},
-      {"see tacit fit --help; tacit methods lists them", "see tacit.settings(); tacit.plan() lists them", "see ?tacit; ?tacit lists them"},
-      {"", "", ""},
-      {"a -- b --1 x--y", "a -- b --1 x--y", "a -- b --1 x--y"},
-      {"not 'closed --epsilon", "not 'closed epsilon=", "not 'closed epsilon ="}};
+  } cases[] = {{"a private run needs a budget: --epsilon E --delta D (missing: --epsilon)",
+                "a private run needs a budget: epsilon=E delta=D (missing: epsilon=)",
+                "a private run needs a budget: epsilon = E delta = D (missing: epsilon =)"},
+               {"option --clip-grad must be a number between 0 and 1, not '--x y'",
+                "clip_grad= must be a number between 0 and 1, not '--x y'",
+                "clip_grad = must be a number between 0 and 1, not '--x y'"},
+               {"say --exposed, or take --method dp-hmc.", "say exposed=True, or take method=\"dp-hmc\".",
+                "say exposed = TRUE, or take method = \"dp-hmc\"."},
+               {"the fit's own: --set 'mean(x)=5' or --seed only",
+                "the fit's own: set=\"mean(x)=5\" or seed_not_private= only",
+                "the fit's own: set = \"mean(x)=5\" or seed_not_private = only"},
+               {"--metric private, --n-public 12.", "metric=\"private\", n_public=12.",
+                "metric = \"private\", n_public = 12."},
+               {"see tacit fit --help; tacit methods lists them",
+                "see tacit.settings(); tacit.plan() lists them", "see ?tacit; ?tacit lists them"},
+               {"", "", ""},
+               {"a -- b --1 x--y", "a -- b --1 x--y", "a -- b --1 x--y"},
+               {"not 'closed --epsilon", "not 'closed epsilon=", "not 'closed epsilon ="}};
   tacit_error_t err;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const char *const expected[] = {cases[i].of_program, cases[i].of_python, cases[i].of_r};

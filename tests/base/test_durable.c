@@ -1,6 +1,7 @@
 /*
- * What is on the disk when something fails there. This program's own fsync, unlink and open stand in for the system's and fail on demand.
- * Seen to catch a scratch file that kept its name, and the removal of folders whose processes live.
+ * What is on the disk when something fails there. This program's own fsync, unlink and open stand in for the
+ * system's and fail on demand. Seen to catch a scratch file that kept its name, and the removal of folders
+ * whose processes live.
  */
 #undef _FORTIFY_SOURCE /* whose inlined open() would stand in the way of ours */
 #define _GNU_SOURCE
@@ -23,9 +24,7 @@
 static int fsync_fails, unlink_fails, tmpfile_fails; /* how many more succeed; 0: none fails */
 static char folder[] = "/tmp/tacit-durable-XXXXXX";
 
-static bool is_due(int *left) {
-  return *left > 0 && --*left == 0;
-}
+static bool is_due(int *left) { return *left > 0 && --*left == 0; }
 
 int fsync(int fd) {
   if (is_due(&fsync_fails)) {
@@ -169,7 +168,8 @@ static void test_what_the_dead_left_is_removed_and_nothing_else(void **state) {
   assert_int_equal(count_entries(folder), 0);
 }
 
-/* Whether the file system has files without names or not, none is seen; and where the name cannot be taken away nothing is written. */
+/* Whether the file system has files without names or not, none is seen; and where the name cannot be taken
+ * away nothing is written. */
 static void test_scratch_has_no_name(void **state) {
   tacit_error_t err;
   tacit_mapping_t mapping;
@@ -187,9 +187,7 @@ static void test_scratch_has_no_name(void **state) {
   tmpfile_fails = 0;
 }
 
-static int setup(void **state) {
-  return mkdtemp(folder) != NULL ? 0 : -1;
-}
+static int setup(void **state) { return mkdtemp(folder) != NULL ? 0 : -1; }
 
 static int teardown(void **state) {
   char command[128];

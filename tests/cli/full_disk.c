@@ -1,7 +1,8 @@
 /*
- * A disk that is full at a chosen moment, put before a program by LD_PRELOAD: calls that write under the folder FULL_DISK_UNDER are counted.
- * FULL_DISK_AT=K FULL_DISK_HOW=once: call K fails for want of space; full: all from K on, until a file is cut or removed; dead: all from K on.
- * FULL_DISK_COUNT: a file that gets the number of calls.
+ * A disk that is full at a chosen moment, put before a program by LD_PRELOAD: calls that write under the
+ * folder FULL_DISK_UNDER are counted. FULL_DISK_AT=K FULL_DISK_HOW=once: call K fails for want of space;
+ * full: all from K on, until a file is cut or removed; dead: all from K on. FULL_DISK_COUNT: a file that gets
+ * the number of calls.
  */
 /* Both names of each function, as they are. */
 #undef _FILE_OFFSET_BITS
@@ -75,12 +76,22 @@ __attribute__((destructor)) static void tell(void) {
 #define REAL(name) ((__typeof__(&name))(uintptr_t)dlsym(RTLD_NEXT, #name))
 #define FULL(value) (errno = ENOSPC, (value))
 
-ssize_t write(int fd, const void *bytes, size_t n) { return fails(is_fd_under(fd)) ? FULL(-1) : REAL(write)(fd, bytes, n); }
+ssize_t write(int fd, const void *bytes, size_t n) {
+  return fails(is_fd_under(fd)) ? FULL(-1) : REAL(write)(fd, bytes, n);
+}
 int fsync(int fd) { return fails(is_fd_under(fd)) ? FULL(-1) : REAL(fsync)(fd); }
-int posix_fallocate(int fd, off_t from, off_t n) { return fails(is_fd_under(fd)) ? ENOSPC : REAL(posix_fallocate)(fd, from, n); }
-int posix_fallocate64(int fd, off_t from, off_t n) { return fails(is_fd_under(fd)) ? ENOSPC : REAL(posix_fallocate)(fd, from, n); }
-int mkdir(const char *path, mode_t mode) { return fails(is_under(path)) ? FULL(-1) : REAL(mkdir)(path, mode); }
-int rename(const char *from, const char *to) { return fails(is_under(to)) ? FULL(-1) : REAL(rename)(from, to); }
+int posix_fallocate(int fd, off_t from, off_t n) {
+  return fails(is_fd_under(fd)) ? ENOSPC : REAL(posix_fallocate)(fd, from, n);
+}
+int posix_fallocate64(int fd, off_t from, off_t n) {
+  return fails(is_fd_under(fd)) ? ENOSPC : REAL(posix_fallocate)(fd, from, n);
+}
+int mkdir(const char *path, mode_t mode) {
+  return fails(is_under(path)) ? FULL(-1) : REAL(mkdir)(path, mode);
+}
+int rename(const char *from, const char *to) {
+  return fails(is_under(to)) ? FULL(-1) : REAL(rename)(from, to);
+}
 
 int unlink(const char *path) {
   clear(is_under(path));

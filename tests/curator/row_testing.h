@@ -17,11 +17,15 @@ static inline tacit_records_t *records_of(size_t n, size_t n_columns, const doub
 }
 
 static inline double adversarial(support_rng_t *rng) {
-  static const double special[] = {0, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e-20, 1e9, -4e9, 1, -1};
+  static const double special[] = {0,         FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY,
+                                   -INFINITY, 1e-20,        1e9,     -4e9,     1,   -1};
   switch (support_bits(rng) % 3) {
-    case 0: return special[support_bits(rng) % (sizeof special / sizeof special[0])];
-    case 1: return support_normal(rng);
-    default: return ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 80) - 40);
+  case 0:
+    return special[support_bits(rng) % (sizeof special / sizeof special[0])];
+  case 1:
+    return support_normal(rng);
+  default:
+    return ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 80) - 40);
   }
 }
 
@@ -29,7 +33,9 @@ static inline double adversarial(support_rng_t *rng) {
 static inline void any_record(support_rng_t *rng, size_t d, double upper, double *record) {
   size_t kind = support_bits(rng) % 4;
   for (size_t j = 0; j <= d; j++) {
-    record[j] = kind < 2 ? (support_bits(rng) & 1 ? 1 : -1) : kind == 2 ? support_uniform(rng, -1, 1) : adversarial(rng);
+    record[j] = kind < 2    ? (support_bits(rng) & 1 ? 1 : -1)
+                : kind == 2 ? support_uniform(rng, -1, 1)
+                            : adversarial(rng);
   }
   record[0] = kind < 3 ? 1 : record[0];
   record[d] = kind < 3 ? (support_bits(rng) & 1 ? upper : 0) : record[d];

@@ -55,8 +55,8 @@ static inline void support_echo_grad(const void *ctx, const float *block, size_t
   }
 }
 
-static inline void support_echo_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
-                                        double *out) {
+static inline void support_echo_log_lik(const void *ctx, const float *block, size_t n_theta,
+                                        const double *theta, double *out) {
   (void)ctx;
   for (size_t i = 0; i < n_theta * 16; i++) {
     out[i] = theta[i / 16 * 3] * (double)block[i % 16];
@@ -73,8 +73,8 @@ static inline tacit_record_model_t support_echo(void) {
 }
 
 /* What decides on a Langevin pair, secret; false if public facts reject it. */
-static inline bool support_langevin(tacit_curator_t *curator, const tacit_accept_rule_t *rule, const tacit_langevin_pairs_t *pairs,
-                                    size_t k, tacit_wide_t *value) {
+static inline bool support_langevin(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                                    const tacit_langevin_pairs_t *pairs, size_t k, tacit_wide_t *value) {
   tacit_error_t err;
   tacit_langevin_work_t work;
   tacit_door_product_t product;
@@ -122,7 +122,9 @@ static inline void open_model(fixture_t *f, size_t n, size_t p, double epsilon, 
   tacit_error_t err;
   assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
   assert_ok(tacit_noise_new(&f->noise, &err), err);
-  assert_ok(tacit_curator_new(&f->curator, support_logistic(n, p, 4), &f->model, f->budget, f->noise, settings, &err), err);
+  assert_ok(tacit_curator_new(&f->curator, support_logistic(n, p, 4), &f->model, f->budget, f->noise,
+                              settings, &err),
+            err);
 }
 
 static inline void open_private(fixture_t *f, size_t n, size_t p, double epsilon, tacit_relation_t relation,

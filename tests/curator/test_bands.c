@@ -1,9 +1,11 @@
-/* Bands of lengths: in which a unit is, what it adds there, how far neighbours are apart, and that noise is what was charged. */
+/* Bands of lengths: in which a unit is, what it adds there, how far neighbours are apart, and that noise is
+ * what was charged. */
 #include "row_testing.h"
 
 enum { D = 3, MAX_UNIT = 4, N_BANDS = 4, N = D + 2, N_PACKED = N * (N + 1) / 2 };
 
-static const double whiten[D * D] = {1, 0, 0, 0.5, 2, 0, -1, 0.3, 1.5}, theta[D] = {0.2, -1, 0.5}, radii[N_BANDS] = {0.7, 1.5, 3, 12};
+static const double whiten[D * D] = {1, 0, 0, 0.5, 2, 0, -1, 0.3, 1.5}, theta[D] = {0.2, -1, 0.5},
+                               radii[N_BANDS] = {0.7, 1.5, 3, 12};
 
 /* Whole numbers of an exposed release of one unit, as multiples of the square of the spacing. */
 typedef struct sums {
@@ -26,7 +28,8 @@ static void open_units(tacit_curator_t **curator, size_t n_rows, size_t max_rows
   assert_ok(tacit_curator_new_exposed(curator, records, &model, &settings, &err), err);
 }
 
-static sums_t sums_of(const tacit_linear_point_t *point, bool is_score, bool has_count, size_t n_rows, size_t max_rows, const double *x) {
+static sums_t sums_of(const tacit_linear_point_t *point, bool is_score, bool has_count, size_t n_rows,
+                      size_t max_rows, const double *x) {
   tacit_error_t err;
   tacit_curator_t *curator;
   tacit_banded_t of = is_score ? tacit_linear_scores(point) : tacit_linear_rows(point);
@@ -99,7 +102,8 @@ static void test_a_unit_is_in_the_band_of_its_length(void **state) {
     const tacit_linear_point_t point = {D, whiten, theta, 0.7, has_units};
     double x[MAX_UNIT * (D + 1)];
     any_unit(&rng, n_rows, pow(10, support_uniform(&rng, -1, 1)), x);
-    sums_t got = sums_of(&point, is_score, has_count, n_rows, max_rows, x), expected = by_hand(is_score, has_count, n_rows, max_rows, x);
+    sums_t got = sums_of(&point, is_score, has_count, n_rows, max_rows, x),
+           expected = by_hand(is_score, has_count, n_rows, max_rows, x);
     assert_int_equal(got.n, expected.n);
     for (size_t k = 0; k < got.n; k++) {
       assert_close(got.at[k], expected.at[k], 1e-5);
@@ -111,7 +115,8 @@ static void test_a_unit_is_in_the_band_of_its_length(void **state) {
   }
 }
 
-/* Whatever records hold: |A - B|, and |A|, are at most what is charged, for any number of records; and come near it. */
+/* Whatever records hold: |A - B|, and |A|, are at most what is charged, for any number of records; and come
+ * near it. */
 static void test_neighbours_are_no_further_apart_than_is_charged(void **state) {
   (void)state;
   support_rng_t rng = {43};
@@ -133,7 +138,8 @@ static void test_neighbours_are_no_further_apart_than_is_charged(void **state) {
       apart += pow(sums[0].at[k] - sums[1].at[k], 2);
       size += pow(sums[0].at[k], 2);
     }
-    assert_true(sqrt(apart) <= sqrt(2) * bound * (1 + 1e-5) && sqrt(size) <= bound * (1 + 1e-5)); /* rounded; whole numbers: door-property */
+    assert_true(sqrt(apart) <= sqrt(2) * bound * (1 + 1e-5) &&
+                sqrt(size) <= bound * (1 + 1e-5)); /* rounded; whole numbers: door-property */
     worst = fmax(worst, sqrt(apart) / (sqrt(2) * bound));
   }
   assert_true(worst > 0.95);
@@ -197,8 +203,11 @@ static void test_what_cannot_be_asked_for_is_refused(void **state) {
   open_private(&f, 40, D, 1e6, TACIT_RELATION_SUBSTITUTE, NULL);
   tacit_linear_point_t point = {D, whiten, theta, 0.7, false};
   tacit_banded_t of = tacit_linear_scores(&point);
-  assert_int_equal(tacit_curator_release_bands(f.curator, &of, &(tacit_bands_t){2, falling, true}, 1, out, &sd, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_curator_release_lengths(f.curator, &of, 0, radii, 1, out, &sd, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(
+      tacit_curator_release_bands(f.curator, &of, &(tacit_bands_t){2, falling, true}, 1, out, &sd, &err),
+      TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_curator_release_lengths(f.curator, &of, 0, radii, 1, out, &sd, &err),
+                   TACIT_ERR_ARGUMENT);
   point.theta = none;
   assert_int_equal(tacit_linear_check(f.curator, &point, &err), TACIT_ERR_ARGUMENT);
   point = (tacit_linear_point_t){D + 1, whiten, theta, 0.7, false};

@@ -9,7 +9,8 @@ static size_t cell_of(double value) {
   return cell;
 }
 
-/* The cell of one record among the integers, n_cells: none. It must hold the whole worth of a record, and no other anything. */
+/* The cell of one record among the integers, n_cells: none. It must hold the whole worth of a record, and no
+ * other anything. */
 static size_t counted_in(const tacit_row_cells_t *cells, size_t d, const double *record) {
   tacit_error_t err;
   tacit_glm_kernel_t kernel;
@@ -28,7 +29,8 @@ static size_t counted_in(const tacit_row_cells_t *cells, size_t d, const double 
   return found;
 }
 
-/* Whatever a record holds it is in one cell or in none, so that a substitution moves two counts by one; and in the right one. */
+/* Whatever a record holds it is in one cell or in none, so that a substitution moves two counts by one; and
+ * in the right one. */
 static void test_a_record_is_in_one_cell_or_none(void **state) {
   (void)state;
   enum { d = 3 };
@@ -60,7 +62,8 @@ static void test_a_record_is_in_one_cell_or_none(void **state) {
 }
 
 /*
- * Noise of counts against the multiplier times sqrt(2): as in check_noise(), 3000 releases of 6 counts, false alarm 2e-9.
+ * Noise of counts against the multiplier times sqrt(2): as in check_noise(), 3000 releases of 6 counts, false
+ * alarm 2e-9.
  */
 static void test_noise_of_counts_is_what_was_charged(void **state) {
   (void)state;

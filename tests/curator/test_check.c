@@ -1,4 +1,5 @@
-/* The release that checks a fit: no record adds a vector longer than what is charged for; values agree with a plain sum. */
+/* The release that checks a fit: no record adds a vector longer than what is charged for; values agree with a
+ * plain sum. */
 #include <float.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ static tacit_fit_point_t point_of(tacit_family_t family) {
 }
 
 /* Of n records in rows of N_FEATURES + 1; `curator` is exposed, so that sums are exact. */
-static tacit_curator_t *open_exposed(tacit_glm_kernel_t *kernel, tacit_record_model_t *model, size_t n, const double *x) {
+static tacit_curator_t *open_exposed(tacit_glm_kernel_t *kernel, tacit_record_model_t *model, size_t n,
+                                     const double *x) {
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   tacit_records_t *records;
   tacit_curator_t *curator;
@@ -38,18 +40,22 @@ static tacit_curator_t *open_exposed(tacit_glm_kernel_t *kernel, tacit_record_mo
 }
 
 static double anything(support_rng_t *rng) {
-  static const double special[] = {0, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e-20, 1e9, -4e9, 1, -1};
-  return support_bits(rng) % 2 ? special[support_bits(rng) % 12] : ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 60) - 20);
+  static const double special[] = {0,         FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY,
+                                   -INFINITY, 1e-20,        1e9,     -4e9,     1,   -1};
+  return support_bits(rng) % 2 ? special[support_bits(rng) % 12]
+                               : ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 60) - 20);
 }
 
-/* In exact integers, of any floats: at most the radius, which the door also checks; and records that are none do count as none alone. */
+/* In exact integers, of any floats: at most the radius, which the door also checks; and records that are none
+ * do count as none alone. */
 static void test_no_record_is_longer_than_what_is_charged_for(void **state) {
   (void)state;
   support_rng_t rng = {5};
   static const double steep[] = {1, 0, 0, 0, 40, 0, 0, -3, 60};
   double longest = 0, longest_shapes = 0;
   size_t n_zero = 0, n_tried = (size_t)(2000 * testing_multiplier());
-  static const tacit_family_t families[] = {TACIT_FAMILY_BERNOULLI, TACIT_FAMILY_POISSON, TACIT_FAMILY_GAUSSIAN};
+  static const tacit_family_t families[] = {TACIT_FAMILY_BERNOULLI, TACIT_FAMILY_POISSON,
+                                            TACIT_FAMILY_GAUSSIAN};
   for (size_t i = 0; i < n_tried; i++) {
     double record[N_FEATURES + 1], out[N_VALUES], sd[N_VALUES], square = 0;
     bool is_plain = i % 2 == 0;
@@ -88,7 +94,8 @@ static void test_no_record_is_longer_than_what_is_charged_for(void **state) {
   assert_int_equal(n_zero, 0);
 }
 
-/* Bernoulli by the formulas of the header; poisson by simulation-free means under the fit: residuals have mean 0 where responses follow it. */
+/* Bernoulli by the formulas of the header; poisson by simulation-free means under the fit: residuals have
+ * mean 0 where responses follow it. */
 static void test_values_agree_with_a_plain_sum(void **state) {
   (void)state;
   support_rng_t rng = {6};
@@ -151,13 +158,14 @@ static void test_residuals_along_features_are_plain_sums(void **state) {
     assert_close(out[k], expected[k], 1e-3);
   }
   point.family = TACIT_FAMILY_GAUSSIAN;
-  assert_int_equal(tacit_curator_release_residual_shapes(curator, &point, whiten, 1, out, &sd, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_curator_release_residual_shapes(curator, &point, whiten, 1, out, &sd, &err),
+                   TACIT_ERR_ARGUMENT);
   tacit_curator_free(curator);
 }
 
 /*
- * Rare counts drawn from the fit: sums of residuals and of the excess are within 6 of their standard deviations (chance: 10^-8 of ten sums). Without
- * the mean that clamping leaves, the first would be 20.
+ * Rare counts drawn from the fit: sums of residuals and of the excess are within 6 of their standard
+ * deviations (chance: 10^-8 of ten sums). Without the mean that clamping leaves, the first would be 20.
  */
 static void test_residuals_of_the_fit_s_own_counts_have_mean_zero(void **state) {
   (void)state;
@@ -184,7 +192,8 @@ static void test_residuals_of_the_fit_s_own_counts_have_mean_zero(void **state) 
   tacit_curator_t *curator = open_exposed(&kernel, &model, MANY, x);
   assert_ok(tacit_curator_release_fit_check(curator, &point, 1, out, sd, &err), err);
   for (size_t k = N_BINS; k < N_VALUES; k++) {
-    assert_true(fabs(out[k]) < 6 * sqrt(0.07 * MANY)); /* a count is 0 but in 7 % of records at most, and residual and square are at most 1 */
+    assert_true(fabs(out[k]) < 6 * sqrt(0.07 * MANY)); /* a count is 0 but in 7 % of records at most, and
+                                                          residual and square are at most 1 */
   }
   tacit_curator_free(curator);
   free(x);
@@ -208,7 +217,8 @@ static void test_bad_points_are_refused(void **state) {
   const double unbounded[] = {0, NAN, 0};
   points[3].theta = unbounded;
   for (size_t i = 0; i < 4; i++) {
-    assert_int_equal(tacit_curator_release_fit_check(curator, &points[i], 1, out, sd, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_curator_release_fit_check(curator, &points[i], 1, out, sd, &err),
+                     TACIT_ERR_ARGUMENT);
   }
   tacit_curator_free(curator);
 }

@@ -1,8 +1,8 @@
 /*
- * Accept/reject bits: their probabilities are the rules', the whole numbers that decide never move by more than is charged
- * for, and what is released stays within the guarantee. Errors planted: half the sensitivity charged; a Langevin ratio without
- * its clip of G + G', or charged a tenth of its quadratic term; minibatches charged like all records, or with the wrong thinning;
- * exponentials with the parity turned around.
+ * Accept/reject bits: their probabilities are the rules', the whole numbers that decide never move by more
+ * than is charged for, and what is released stays within the guarantee. Errors planted: half the sensitivity
+ * charged; a Langevin ratio without its clip of G + G', or charged a tenth of its quadratic term; minibatches
+ * charged like all records, or with the wrong thinning; exponentials with the parity turned around.
  */
 #include <float.h>
 #include <string.h>
@@ -20,7 +20,8 @@ typedef struct box {
   tacit_curator_t *curator;
 } box_t;
 
-static void box_open(box_t *box, const float (*rows)[3], size_t n, tacit_relation_t relation, const tacit_event_t *event) {
+static void box_open(box_t *box, const float (*rows)[3], size_t n, tacit_relation_t relation,
+                     const tacit_event_t *event) {
   tacit_records_t *records;
   tacit_error_t err;
   assert_ok(tacit_records_new(&records, n, 3, &err), err);
@@ -129,7 +130,8 @@ static void test_minibatch_decisions(void **state) {
   box_close(&box);
 }
 
-/* Nor does the number of records, which may be private, lead to a refusal: none, and so many that the mean passes 2^24. */
+/* Nor does the number of records, which may be private, lead to a refusal: none, and so many that the mean
+ * passes 2^24. */
 static void test_minibatch_of_any_number_of_records(void **state) {
   (void)state;
   enum { many = 131200 };
@@ -157,8 +159,12 @@ static void test_minibatch_range(void **state) {
   double closest = 0;
   const double bounds[] = {0.002, 0.05, 0.5, 2}, shares[] = {0.2, 1, 4};
   for (size_t i = 0; i < 12; i++) {
-    tacit_minibatch_rule_t rule = {.max_bound = bounds[i % 4], .intensity = bounds[i % 4] * shares[i / 4], .n_public = 1, .max_batch = 10};
-    double charged = event_of(NULL, &rule).sensitivity, b = rule.max_bound, most = -INFINITY, least = INFINITY;
+    tacit_minibatch_rule_t rule = {.max_bound = bounds[i % 4],
+                                   .intensity = bounds[i % 4] * shares[i / 4],
+                                   .n_public = 1,
+                                   .max_batch = 10};
+    double charged = event_of(NULL, &rule).sensitivity, b = rule.max_bound, most = -INFINITY,
+           least = INFINITY;
     for (double w = -30; w <= 30; w += 0.5) {
       double high = -INFINITY, low = INFINITY;
       for (int k = -10; k <= 10; k++) {
@@ -209,7 +215,8 @@ static double worst_move(float (*rows)[3], const float other[3], const pair_t *p
     box_open(&box, (const float(*)[3])rows, n_records, TACIT_RELATION_SUBSTITUTE, NULL);
     memcpy(rows[7], saved, sizeof saved);
     bool bit;
-    tacit_langevin_pairs_t l = {{1, p->theta, p->theta_prop, &p->correction, &bit}, p->grad, p->grad_prop, p->metric, step};
+    tacit_langevin_pairs_t l = {
+        {1, p->theta, p->theta_prop, &p->correction, &bit}, p->grad, p->grad_prop, p->metric, step};
     (void)support_langevin(box.curator, rule, &l, 0, &values[side]);
     charged = tacit_curator_langevin_event(box.curator, rule, p->metric, step).sensitivity;
     box_close(&box);
@@ -236,9 +243,11 @@ static void test_langevin_ratios_move_no_more_than_charged(void **state) {
       p.theta_prop[j] = p.theta[j] + step * sqrt(p.metric[j]) * support_uniform(&rng, -2, 2);
       double steep = i % 2 ? 20 : 2000; /* the prior's own gradient may be far beyond the clips */
       p.grad[j] = support_uniform(&rng, -steep, steep);
-      p.grad_prop[j] = i % 3 ? p.grad[j] + support_uniform(&rng, -1, 1) * step : support_uniform(&rng, -steep, steep);
+      p.grad_prop[j] =
+          i % 3 ? p.grad[j] + support_uniform(&rng, -1, 1) * step : support_uniform(&rng, -steep, steep);
     }
-    tacit_accept_rule_t rule = {TACIT_ACCEPT_PENALTY, logistic_ratio_bound(NULL, p.theta, p.theta_prop) * 1.0001, 0.25, 0, 0};
+    tacit_accept_rule_t rule = {TACIT_ACCEPT_PENALTY,
+                                logistic_ratio_bound(NULL, p.theta, p.theta_prop) * 1.0001, 0.25, 0, 0};
     worst = fmax(worst, worst_move(rows, other, &p, step, &rule));
   }
   print_message("Langevin: a record moves the ratio by up to %.2f of what is charged\n", worst);
@@ -279,16 +288,22 @@ static void test_a_minibatch_is_charged_at_its_rate(void **state) {
   (void)state;
   const float rows[1][3] = {{1, 1, 1}};
   const double theta[dim] = {0, 0};
-  tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN, .sampling = TACIT_SAMPLING_POISSON, .sampling_rate = 0.25, .noise_multiplier = 4, .count = 3};
+  tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN,
+                         .sampling = TACIT_SAMPLING_POISSON,
+                         .sampling_rate = 0.25,
+                         .noise_multiplier = 4,
+                         .count = 3};
   box_t box;
   tacit_error_t err;
   double out[dim];
   size_t n;
   box_open(&box, rows, 1, TACIT_RELATION_ADD_REMOVE, &event);
-  assert_int_equal(tacit_curator_release_sampled_gradient(box.curator, 1, theta, 0.125, 4, out, &err), TACIT_ERR_BUDGET);
+  assert_int_equal(tacit_curator_release_sampled_gradient(box.curator, 1, theta, 0.125, 4, out, &err),
+                   TACIT_ERR_BUDGET);
   assert_ok(tacit_curator_release_sampled_gradient(box.curator, 1, theta, 0.25, 4, out, &err), err);
   const tacit_event_t *charged = tacit_budget_events(box.budget, &n);
-  assert_true(n == 1 && charged->count == 1 && charged->sampling == TACIT_SAMPLING_POISSON && charged->sampling_rate == 0.25);
+  assert_true(n == 1 && charged->count == 1 && charged->sampling == TACIT_SAMPLING_POISSON &&
+              charged->sampling_rate == 0.25);
   box_close(&box);
 }
 
@@ -318,10 +333,13 @@ static void test_refusals(void **state) {
   assert_int_equal(tacit_curator_release_accept(box.curator, &rule, &pairs, &err), TACIT_ERR_BUDGET);
   rule.kind = TACIT_ACCEPT_PENALTY;
   assert_int_equal(tacit_curator_release_accept(box.curator, &rule, &pairs, &err), TACIT_ERR_ARGUMENT);
-  tacit_minibatch_rule_t minibatch = {.max_bound = 2, .intensity = 1, .n_public = 1, .max_batch = 5, .is_metropolis = true};
-  assert_int_equal(tacit_curator_release_minibatch_accept(box.curator, &minibatch, &pairs, &err), TACIT_ERR_ARGUMENT);
+  tacit_minibatch_rule_t minibatch = {
+      .max_bound = 2, .intensity = 1, .n_public = 1, .max_batch = 5, .is_metropolis = true};
+  assert_int_equal(tacit_curator_release_minibatch_accept(box.curator, &minibatch, &pairs, &err),
+                   TACIT_ERR_ARGUMENT);
   double out[dim];
-  assert_int_equal(tacit_curator_release_sampled_gradient(box.curator, 1, theta, 0.1, 1, out, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_curator_release_sampled_gradient(box.curator, 1, theta, 0.1, 1, out, &err),
+                   TACIT_ERR_ARGUMENT);
   box_close(&box);
 }
 

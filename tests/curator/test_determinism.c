@@ -46,7 +46,8 @@ static sums_t sums_of(tacit_records_t *records, const tacit_record_model_t *mode
   sums_t sums;
   assert_ok(tacit_curator_release_gradient(curator, n_theta, theta, 0, out, &err), err);
   memcpy(sums.grad, curator->door->sums, sizeof sums.grad);
-  assert_ok(tacit_curator_release_log_ratio(curator, n_theta, theta, theta_prop, 0, out, noise_sd, &err), err);
+  assert_ok(tacit_curator_release_log_ratio(curator, n_theta, theta, theta_prop, 0, out, noise_sd, &err),
+            err);
   memcpy(sums.ratio, curator->door->sums, sizeof sums.ratio);
   assert_true(curator->door->notes.n_grad_clipped > 0 && curator->door->notes.n_ratio_clipped > 0);
   tacit_curator_free(curator);
@@ -88,7 +89,8 @@ static void test_norms_do_not_depend_on_threads(void **state) {
   (void)state;
   static const double odd[] = {NAN, INFINITY, -INFINITY, 3e38, -5e9, 4e9};
   tacit_glm_kernel_t kernel;
-  tacit_record_model_t linear = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, n_features, 1, 0), dense = linear;
+  tacit_record_model_t linear = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, n_features, 1, 0),
+                       dense = linear;
   dense.n_linear = 0;
   tacit_error_t err;
   for (size_t n_threads = 1; n_threads <= 7; n_threads += 2) {
@@ -101,7 +103,8 @@ static void test_norms_do_not_depend_on_threads(void **state) {
       tacit_curator_t *curator;
       tacit_curator_settings_t settings = tacit_curator_settings_default();
       settings.n_threads = n_threads;
-      assert_ok(tacit_curator_new_exposed(&curator, records, is_dense ? &dense : &linear, &settings, &err), err);
+      assert_ok(tacit_curator_new_exposed(&curator, records, is_dense ? &dense : &linear, &settings, &err),
+                err);
       for (size_t i = 0; i < tacit_records_n_blocks(records) * 16; i++) {
         double square = 0, sum = 0;
         for (size_t j = 0; j <= n_features; j++) {
@@ -111,7 +114,8 @@ static void test_norms_do_not_depend_on_threads(void **state) {
         }
         double norm = sqrt(square) * (1 + 1e-9), found = (double)curator->door->lane_norm[i];
         bool counts = i < n_records && isfinite(sum) && (is_dense || norm <= 0x1p32);
-        assert_true(counts ? found == (is_dense ? 1 : (double)nextafterf((float)norm, INFINITY)) : isnan(found));
+        assert_true(counts ? found == (is_dense ? 1 : (double)nextafterf((float)norm, INFINITY))
+                           : isnan(found));
       }
       tacit_curator_free(curator);
     }
@@ -144,14 +148,15 @@ static void test_unit_sums_do_not_depend_on_threads(void **state) {
 /* ---- every other pass: what is released, for one seed of the noise ---- */
 
 typedef struct releases {
-  double unclipped[n_theta * dim], sampled[n_theta * dim], sampled_unclipped[n_theta * dim], sampled_ratio[n_theta];
+  double unclipped[n_theta * dim], sampled[n_theta * dim], sampled_unclipped[n_theta * dim],
+      sampled_ratio[n_theta];
   double moments[dim * (dim + 1) / 2], noise_sd[n_theta];
   tacit_wide_t langevin, langevin_sums[2 * dim + 1];
   tacit_curator_notes_t notes[2];
 } releases_t;
 
-static void release_exposed(releases_t *r, const tacit_record_model_t *model, const double *theta, const double *theta_prop,
-                            size_t n_threads, double clip, double *sampled) {
+static void release_exposed(releases_t *r, const tacit_record_model_t *model, const double *theta,
+                            const double *theta_prop, size_t n_threads, double clip, double *sampled) {
   tacit_error_t err;
   tacit_noise_t *noise;
   tacit_curator_t *curator;
@@ -160,12 +165,15 @@ static void release_exposed(releases_t *r, const tacit_record_model_t *model, co
   settings.n_threads = n_threads;
   settings.clip_bound_grad = settings.clip_bound_ratio = clip;
   settings.subset_noise = noise;
-  assert_ok(tacit_curator_new_exposed(&curator, support_logistic(n_records, n_features, 11), model, &settings, &err), err);
+  assert_ok(tacit_curator_new_exposed(&curator, support_logistic(n_records, n_features, 11), model, &settings,
+                                      &err),
+            err);
   double rate = tacit_curator_sampling_rate(0.3);
   assert_ok(tacit_curator_release_sampled_gradient(curator, n_theta, theta, rate, 1, sampled, &err), err);
   if (clip > 0) {
-    assert_ok(tacit_curator_release_sampled_log_ratio(curator, n_theta, theta, theta_prop, rate, 1, r->sampled_ratio,
-                                                      r->noise_sd, &err), err);
+    assert_ok(tacit_curator_release_sampled_log_ratio(curator, n_theta, theta, theta_prop, rate, 1,
+                                                      r->sampled_ratio, r->noise_sd, &err),
+              err);
     tacit_row_weighting_t rows = {NULL, 1};
     assert_ok(tacit_curator_release_second_moments(curator, &rows, 1, r->moments, r->noise_sd, &err), err);
   } else {
@@ -176,8 +184,8 @@ static void release_exposed(releases_t *r, const tacit_record_model_t *model, co
   tacit_noise_free(noise);
 }
 
-static void decide_langevin(releases_t *r, const tacit_record_model_t *model, const double *theta, const double *theta_prop,
-                            size_t n_threads) {
+static void decide_langevin(releases_t *r, const tacit_record_model_t *model, const double *theta,
+                            const double *theta_prop, size_t n_threads) {
   tacit_error_t err;
   tacit_noise_t *noise;
   tacit_budget_t *budget;
@@ -186,14 +194,17 @@ static void decide_langevin(releases_t *r, const tacit_record_model_t *model, co
   settings.n_threads = n_threads;
   assert_ok(tacit_noise_new_seeded_not_private(&noise, 8, &err), err);
   assert_ok(tacit_budget_new(&budget, 1e15, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
-  assert_ok(tacit_curator_new(&curator, support_logistic(n_records, n_features, 11), model, budget, noise, &settings, &err), err);
+  assert_ok(tacit_curator_new(&curator, support_logistic(n_records, n_features, 11), model, budget, noise,
+                              &settings, &err),
+            err);
   tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 5};
   double metric[dim], prior_grad[dim] = {0}, correction = 0;
   for (size_t j = 0; j < dim; j++) {
     metric[j] = 1;
   }
   bool bit;
-  tacit_langevin_pairs_t pairs = {{1, theta, theta_prop, &correction, &bit}, prior_grad, prior_grad, metric, 0.1};
+  tacit_langevin_pairs_t pairs = {
+      {1, theta, theta_prop, &correction, &bit}, prior_grad, prior_grad, metric, 0.1};
   assert_true(support_langevin(curator, &rule, &pairs, 0, &r->langevin));
   memcpy(r->langevin_sums, curator->door->sums, sizeof r->langevin_sums);
   tacit_curator_free(curator);

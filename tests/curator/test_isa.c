@@ -8,7 +8,8 @@
 
 extern const tacit_lattice_functions_t tacit_lattice_functions_portable, tacit_lattice_functions_avx2,
     tacit_lattice_functions_avx512;
-extern const tacit_grid_functions_t tacit_grid_functions_portable, tacit_grid_functions_avx2, tacit_grid_functions_avx512;
+extern const tacit_grid_functions_t tacit_grid_functions_portable, tacit_grid_functions_avx2,
+    tacit_grid_functions_avx512;
 
 static void test_lattice_kernels_same_integers_on_every_instruction_set(void **state) {
   (void)state;
@@ -20,16 +21,27 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
   if (tacit_has_avx512()) {
     tables[n_tables++] = &tacit_lattice_functions_avx512;
   }
-  const tacit_grid_functions_t *grids[3] = {&tacit_grid_functions_portable, &tacit_grid_functions_avx2, &tacit_grid_functions_avx512};
+  const tacit_grid_functions_t *grids[3] = {&tacit_grid_functions_portable, &tacit_grid_functions_avx2,
+                                            &tacit_grid_functions_avx512};
   const tacit_piece_t in_pieces[] = {{.kind = TACIT_PIECE_LINEAR, .row = 0, .n = 5},
                                      {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 5, .n = 5},
                                      {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = 10, .n = 2}},
                       whole = {.kind = TACIT_PIECE_DENSE, .n = 12},
-                      gathered[] = {{.kind = TACIT_PIECE_GATHER, .row = 0, .parameter = 1, .column = 4, .n = 3, .stride = 2, .first = -1},
-                                    {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 6, .column = 1, .n = 3}};
-  tacit_vectors_t linear = {.n_points = 1, .dim = 12, .n_rows = 4, .n_pieces = 3, .pieces = in_pieces, .n_features = 5, .scale = 1};
-  tacit_vectors_t dense = {.n_points = 1, .dim = 12, .n_rows = 12, .n_pieces = 1, .pieces = &whole, .scale = 1};
-  tacit_vectors_t sparse = {.n_points = 1, .dim = 12, .n_rows = 2, .n_pieces = 2, .pieces = gathered, .n_features = 5, .scale = 1};
+                      gathered[] = {
+                          {.kind = TACIT_PIECE_GATHER,
+                           .row = 0,
+                           .parameter = 1,
+                           .column = 4,
+                           .n = 3,
+                           .stride = 2,
+                           .first = -1},
+                          {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 6, .column = 1, .n = 3}};
+  tacit_vectors_t linear = {
+      .n_points = 1, .dim = 12, .n_rows = 4, .n_pieces = 3, .pieces = in_pieces, .n_features = 5, .scale = 1};
+  tacit_vectors_t dense = {
+      .n_points = 1, .dim = 12, .n_rows = 12, .n_pieces = 1, .pieces = &whole, .scale = 1};
+  tacit_vectors_t sparse = {
+      .n_points = 1, .dim = 12, .n_rows = 2, .n_pieces = 2, .pieces = gathered, .n_features = 5, .scale = 1};
   support_rng_t rng = {21};
   for (int round = 0; round < 3000; round++) {
     float block[5 * 16], residual[12 * 16], norms[16];
@@ -60,7 +72,8 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       tables[t]->turn(5, block, norms, 8, x);
       tables[t]->turn(12, residual, norms, 16, turned);
       for (size_t i = 0; i < 3; i++) {
-        tacit_own_t own = {6, 8, 16, x + 3 * 8, turned + 3 * 16, (double)lattice.scale_in, (double)lattice.scale_out};
+        tacit_own_t own = {
+            6, 8, 16, x + 3 * 8, turned + 3 * 16, (double)lattice.scale_in, (double)lattice.scale_out};
         int64_t k[12 * 16] = {0};
         grids[t]->unit(all[i], &own, sums, NULL, &notes);
         grids[t]->unit(all[i], &own, sums, k, &notes);
@@ -107,8 +120,8 @@ static void test_log_odds_same_integers_on_every_instruction_set(void **state) {
 }
 
 /* One record, in the order of trapezoid_piece, a lane at a time. */
-static void reference_trapezoid(size_t d, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
-                                double ratio, int64_t *totals) {
+static void reference_trapezoid(size_t d, const tacit_trapezoid_t *bounds, const double *step,
+                                const int32_t *lanes, double ratio, int64_t *totals) {
   double square = 0, along = 0;
   for (size_t j = 0; j < d; j++) {
     double from = lanes[j * 16], to = lanes[(d + j) * 16];
@@ -159,7 +172,8 @@ static void test_langevin_kernels_same_integers_as_one_record_at_a_time(void **s
   }
 }
 
-static void check_analytic(const tacit_model_t *model, const tacit_analytic_pair_t *const pairs[3], size_t n_tables) {
+static void check_analytic(const tacit_model_t *model, const tacit_analytic_pair_t *const pairs[3],
+                           size_t n_tables) {
   enum { n = 5 };
   support_rng_t rng = {41};
   size_t d = model->records.dim;

@@ -61,7 +61,8 @@ static void test_vector_functions_accuracy_is_as_stated(void **state) {
   }
   assert_true(worst_log <= 4e-16);
   print_message("worst error of log: %.2g\n", worst_log);
-  print_message("worst relative errors: exp %.2g, expf %.2g, log1p %.2g\n", worst_exp, worst_expf, worst_log1p);
+  print_message("worst relative errors: exp %.2g, expf %.2g, log1p %.2g\n", worst_exp, worst_expf,
+                worst_log1p);
   assert_true(worst_exp <= 5e-16);
   assert_true(worst_expf <= 2.5e-7);
   assert_true(worst_log1p <= 5e-16);
@@ -75,7 +76,8 @@ static void test_vector_functions_accuracy_is_as_stated(void **state) {
 }
 
 /* Log-likelihood and residuals of one record in double, from the definitions. */
-/* The two functions' errors as docs/theory.md, section 3, proves them, and what rounding to the grid makes of them. */
+/* The two functions' errors as docs/theory.md, section 3, proves them, and what rounding to the grid makes of
+ * them. */
 static void test_log_likelihoods_are_as_exact_as_the_grid_asks(void **state) {
   (void)state;
   enum { n = 1 << 22 };
@@ -92,7 +94,8 @@ static void test_log_likelihoods_are_as_exact_as_the_grid_asks(void **state) {
     }
   }
   print_message("worst error of log(1 + e^-x): %.3f units of 2^-32\n", worst * 0x1p32);
-  assert_true(worst <= 0x1p-35 && worst >= 0x1p-37); /* proved below 2^-34; and it is not the exact function that was tried */
+  assert_true(worst <= 0x1p-35 &&
+              worst >= 0x1p-37); /* proved below 2^-34; and it is not the exact function that was tried */
   double edge[16] = {NAN, INFINITY, 0, 1e300}, out[16];
   in_groups(vdoubles_log1p_exp_negative, edge, out);
   assert_true(isnan(out[0]) && out[1] >= 0 && out[1] < 1e-12 && out[3] >= 0 && out[3] < 1e-12);
@@ -109,28 +112,28 @@ static double reference(const tacit_glm_kernel_t *glm, const double *x, double y
     }
   }
   switch (glm->family) {
-    case TACIT_FAMILY_BERNOULLI:
-      residual[0] = y - 1 / (1 + exp(-eta[0]));
-      return y * eta[0] - (eta[0] > 0 ? eta[0] + log1p(exp(-eta[0])) : log1p(exp(eta[0])));
-    case TACIT_FAMILY_POISSON:
-      residual[0] = y - exp(eta[0]);
-      return y * eta[0] - exp(eta[0]);
-    case TACIT_FAMILY_GAUSSIAN: {
-      double sd = glm->n_extra == 1 ? exp(theta[p]) : glm->known_sd, z = (y - eta[0]) / sd;
-      residual[0] = z / sd;
-      residual[1] = z * z - 1;
-      return -0.5 * z * z - (glm->n_extra == 1 ? log(sd) : 0);
+  case TACIT_FAMILY_BERNOULLI:
+    residual[0] = y - 1 / (1 + exp(-eta[0]));
+    return y * eta[0] - (eta[0] > 0 ? eta[0] + log1p(exp(-eta[0])) : log1p(exp(eta[0])));
+  case TACIT_FAMILY_POISSON:
+    residual[0] = y - exp(eta[0]);
+    return y * eta[0] - exp(eta[0]);
+  case TACIT_FAMILY_GAUSSIAN: {
+    double sd = glm->n_extra == 1 ? exp(theta[p]) : glm->known_sd, z = (y - eta[0]) / sd;
+    residual[0] = z / sd;
+    residual[1] = z * z - 1;
+    return -0.5 * z * z - (glm->n_extra == 1 ? log(sd) : 0);
+  }
+  case TACIT_FAMILY_CATEGORICAL: {
+    double sum = 1, chosen = y >= 1 ? eta[(size_t)y - 1] : 0;
+    for (size_t c = 0; c < glm->n_linear; c++) {
+      sum += exp(eta[c]);
     }
-    case TACIT_FAMILY_CATEGORICAL: {
-      double sum = 1, chosen = y >= 1 ? eta[(size_t)y - 1] : 0;
-      for (size_t c = 0; c < glm->n_linear; c++) {
-        sum += exp(eta[c]);
-      }
-      for (size_t c = 0; c < glm->n_linear; c++) {
-        residual[c] = (y >= (double)(c + 1) && y <= (double)(c + 1) ? 1 : 0) - exp(eta[c]) / sum;
-      }
-      return chosen - log(sum);
+    for (size_t c = 0; c < glm->n_linear; c++) {
+      residual[c] = (y >= (double)(c + 1) && y <= (double)(c + 1) ? 1 : 0) - exp(eta[c]) / sum;
     }
+    return chosen - log(sum);
+  }
   }
   return NAN;
 }
@@ -150,10 +153,9 @@ static void check_family(tacit_family_t family, size_t p, size_t n_linear, size_
     }
     for (size_t lane = 0; lane < 16; lane++) {
       double y = support_uniform(&rng, 0, 1);
-      block[p * 16 + lane] = family == TACIT_FAMILY_GAUSSIAN ? (float)(2 * y - 1)
-                             : family == TACIT_FAMILY_BERNOULLI
-                                 ? (float)(y < 0.5)
-                                 : (float)floor(y * (double)(n_linear + 1));
+      block[p * 16 + lane] = family == TACIT_FAMILY_GAUSSIAN    ? (float)(2 * y - 1)
+                             : family == TACIT_FAMILY_BERNOULLI ? (float)(y < 0.5)
+                                                                : (float)floor(y * (double)(n_linear + 1));
     }
     for (size_t i = 0; i < n_theta * model.dim; i++) {
       theta_float[i] = (float)(support_normal(&rng) * scale / sqrt((double)p));

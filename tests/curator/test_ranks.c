@@ -1,7 +1,7 @@
 /*
- * Every kind of release, to the last bit the same for 1, 2 and 4 ranks, 1 and 2 threads each, every instruction set, and with
- * records in memory (of 1 thread) or in a file (of 2). Ranks are threads here that meet at a barrier to add their numbers; the
- * program's own are processes (src/cli/ranks.c).
+ * Every kind of release, to the last bit the same for 1, 2 and 4 ranks, 1 and 2 threads each, every
+ * instruction set, and with records in memory (of 1 thread) or in a file (of 2). Ranks are threads here that
+ * meet at a barrier to add their numbers; the program's own are processes (src/cli/ranks.c).
  */
 #include <pthread.h>
 #include <string.h>
@@ -44,9 +44,9 @@ static void sum(void *user, size_t n, int64_t *numbers) {
 /* ---- what one rank does ---- */
 
 typedef struct releases {
-  double grad[n_theta * dim], ratio[n_theta], ratio_sd[n_theta], sampled_grad[n_theta * dim], sampled_ratio[n_theta],
-      sampled_sd[n_theta], moments[dim * (dim + 1) / 2], moments_sd, score[dim], score_sd, unit_grad[n_theta * dim],
-      unit_ratio[n_theta], total, total_scale;
+  double grad[n_theta * dim], ratio[n_theta], ratio_sd[n_theta], sampled_grad[n_theta * dim],
+      sampled_ratio[n_theta], sampled_sd[n_theta], moments[dim * (dim + 1) / 2], moments_sd, score[dim],
+      score_sd, unit_grad[n_theta * dim], unit_ratio[n_theta], total, total_scale;
   bool bits[n_bits], minibatch_bits[n_bits], full_bits[n_bits], langevin_bits[n_bits];
   size_t n_units[2];
   uint64_t n_grad_clipped, n_ratio_clipped; /* of the sums over all records */
@@ -64,12 +64,14 @@ typedef struct job {
 
 /* This rank's share of n records, in whole units of three rows if has_units. */
 static tacit_records_t *share(const job_t *job, bool has_units, size_t n_columns) {
-  size_t unit = has_units ? 3 : TACIT_RANK_ALIGNMENT, n_groups = (n_records + unit - 1) / unit, r = job->ranks.rank;
+  size_t unit = has_units ? 3 : TACIT_RANK_ALIGNMENT, n_groups = (n_records + unit - 1) / unit,
+         r = job->ranks.rank;
   size_t from = n_groups * r / job->ranks.n_ranks * unit, to = n_groups * (r + 1) / job->ranks.n_ranks * unit;
   to = to < n_records ? to : n_records;
   tacit_records_t *all = support_logistic(n_records, n_features, 11), *records;
   tacit_error_t err;
-  assert_ok(tacit_records_new_in(&records, to - from, n_columns, job->n_threads == 2 ? "/tmp" : NULL, &err), err);
+  assert_ok(tacit_records_new_in(&records, to - from, n_columns, job->n_threads == 2 ? "/tmp" : NULL, &err),
+            err);
   for (size_t i = from; i < to; i++) {
     double x[n_features + 1];
     for (size_t j = 0; j < n_columns; j++) {
@@ -97,7 +99,8 @@ typedef struct box {
 } box_t;
 
 /* A private curator over this rank's records; event: its schedule, or NULL for Gaussian releases. */
-static void box_open(box_t *box, job_t *job, const tacit_record_model_t *model, bool has_units, const tacit_event_t *event) {
+static void box_open(box_t *box, job_t *job, const tacit_record_model_t *model, bool has_units,
+                     const tacit_event_t *event) {
   tacit_error_t *err = &job->err;
   unsigned char key[32] = "the same on all ranks, 32 bytes";
   tacit_curator_settings_t s = tacit_curator_settings_default();
@@ -114,7 +117,8 @@ static void box_open(box_t *box, job_t *job, const tacit_record_model_t *model, 
     job->status = tacit_noise_new_with_key(&box->noise, key, err);
   }
   if (job->status == TACIT_OK) {
-    job->status = tacit_curator_new(&box->curator, share(job, has_units, model->n_columns), model, box->budget, box->noise, &s, err);
+    job->status = tacit_curator_new(&box->curator, share(job, has_units, model->n_columns), model,
+                                    box->budget, box->noise, &s, err);
   }
 }
 
@@ -153,10 +157,12 @@ static void release_sums(job_t *job, const tacit_record_model_t *model, const po
     job->status = tacit_curator_release_gradient(box.curator, n_theta, p->theta, 5, out->grad, err);
   }
   if (job->status == TACIT_OK) {
-    job->status = tacit_curator_release_log_ratio(box.curator, n_theta, p->theta, p->theta_prop, 5, out->ratio, out->ratio_sd, err);
+    job->status = tacit_curator_release_log_ratio(box.curator, n_theta, p->theta, p->theta_prop, 5,
+                                                  out->ratio, out->ratio_sd, err);
   }
   if (job->status == TACIT_OK) {
-    job->status = tacit_curator_release_second_moments(box.curator, &rows, 5, out->moments, &out->moments_sd, err);
+    job->status =
+        tacit_curator_release_second_moments(box.curator, &rows, 5, out->moments, &out->moments_sd, err);
   }
   if (job->status == TACIT_OK) {
     tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, p->theta, rows.whiten, rows.radius, 0};
@@ -169,11 +175,12 @@ static void release_sums(job_t *job, const tacit_record_model_t *model, const po
     box_open(&box, job, model, false, &event);
   }
   if (job->status == TACIT_OK) {
-    job->status = tacit_curator_release_sampled_gradient(box.curator, n_theta, p->theta, rate, 5, out->sampled_grad, err);
+    job->status = tacit_curator_release_sampled_gradient(box.curator, n_theta, p->theta, rate, 5,
+                                                         out->sampled_grad, err);
   }
   if (job->status == TACIT_OK) {
-    job->status = tacit_curator_release_sampled_log_ratio(box.curator, n_theta, p->theta, p->theta_prop, rate, 5,
-                                                          out->sampled_ratio, out->sampled_sd, err);
+    job->status = tacit_curator_release_sampled_log_ratio(box.curator, n_theta, p->theta, p->theta_prop, rate,
+                                                          5, out->sampled_ratio, out->sampled_sd, err);
   }
   box_close(&box);
 }
@@ -187,10 +194,12 @@ static void release_units(job_t *job, const tacit_record_model_t *model, const p
     job->status = tacit_curator_n_units(box.curator, &out->n_units[1], &job->err);
   }
   if (job->status == TACIT_OK) {
-    job->status = tacit_curator_release_gradient(box.curator, n_theta, p->theta, 5, out->unit_grad, &job->err);
+    job->status =
+        tacit_curator_release_gradient(box.curator, n_theta, p->theta, 5, out->unit_grad, &job->err);
   }
   if (job->status == TACIT_OK) {
-    job->status = tacit_curator_release_log_ratio(box.curator, n_theta, p->theta, p->theta_prop, 5, out->unit_ratio, sd, &job->err);
+    job->status = tacit_curator_release_log_ratio(box.curator, n_theta, p->theta, p->theta_prop, 5,
+                                                  out->unit_ratio, sd, &job->err);
     out->n_grad_clipped = tacit_curator_notes(box.curator).n_grad_clipped;
     out->n_ratio_clipped = tacit_curator_notes(box.curator).n_ratio_clipped;
   }
@@ -216,7 +225,10 @@ static tacit_event_t bit_event(job_t *job, const tacit_record_model_t *model, co
 static void release_bits(job_t *job, const tacit_record_model_t *model, points_t *p) {
   releases_t *out = &job->releases;
   tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 0.5};
-  tacit_minibatch_rule_t few = {.max_bound = 0.5, .intensity = 0.1, .n_public = n_records, .max_batch = n_records},
+  tacit_minibatch_rule_t few = {.max_bound = 0.5,
+                                .intensity = 0.1,
+                                .n_public = n_records,
+                                .max_batch = n_records},
                          all = {.max_bound = 0.5, .intensity = 0.1, .n_public = n_records, .max_batch = 1};
   double metric[dim] = {0.2, 0.2, 0.2, 0.2}, prior_grad[n_bits * dim] = {0};
   tacit_accept_pairs_t pairs = {n_bits, p->theta, p->theta_prop, p->correction, out->bits};
@@ -247,8 +259,8 @@ static void release_statistic(job_t *job) {
   tacit_statistic_model(&model, &statistic);
   box_open(&box, job, &model, false, NULL);
   if (job->status == TACIT_OK) {
-    job->status =
-        tacit_curator_release_statistic(box.curator, &statistic, 5, &job->releases.total, &job->releases.total_scale, &job->err);
+    job->status = tacit_curator_release_statistic(box.curator, &statistic, 5, &job->releases.total,
+                                                  &job->releases.total_scale, &job->err);
   }
   box_close(&box);
 }
@@ -263,7 +275,8 @@ static void *run_rank(void *user) {
   if (job->status == TACIT_OK) {
     release_units(job, &model, &p);
   }
-  bool has_bits = (job->ranks.n_ranks == 1 && job->n_threads == 1) || job->ranks.n_ranks == (job->n_threads == 2 ? 2 : 4);
+  bool has_bits =
+      (job->ranks.n_ranks == 1 && job->n_threads == 1) || job->ranks.n_ranks == (job->n_threads == 2 ? 2 : 4);
   if (job->status == TACIT_OK && has_bits) { /* planning for them takes most of the time */
     release_bits(job, &model, &p);
   } else if (job->status == TACIT_OK) {
@@ -342,7 +355,8 @@ static void test_releases_do_not_depend_on_ranks_threads_or_instructions(void **
 
 /* ---- what goes wrong ---- */
 
-/* One rank asks for the gradient elsewhere: nothing of that sum is released, nor anything after it, on any rank. */
+/* One rank asks for the gradient elsewhere: nothing of that sum is released, nor anything after it, on any
+ * rank. */
 static void *part_ways(void *user) {
   job_t *job = user;
   tacit_glm_kernel_t kernel;
@@ -410,8 +424,9 @@ static void test_minibatches_want_aligned_ranks(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_releases_do_not_depend_on_ranks_threads_or_instructions),
-                                     cmocka_unit_test(test_ranks_that_part_are_stopped),
-                                     cmocka_unit_test(test_minibatches_want_aligned_ranks)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_releases_do_not_depend_on_ranks_threads_or_instructions),
+      cmocka_unit_test(test_ranks_that_part_are_stopped),
+      cmocka_unit_test(test_minibatches_want_aligned_ranks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * The privacy boundary: charge before compute, refusal, noise of the right distribution, what counts as zero, and an
- * empirical lower bound on epsilon that must stay below what is charged.
+ * The privacy boundary: charge before compute, refusal, noise of the right distribution, what counts as zero,
+ * and an empirical lower bound on epsilon that must stay below what is charged.
  */
 #include <string.h>
 
@@ -40,7 +40,8 @@ static void test_bad_arguments_charge_nothing(void **state) {
                    TACIT_ERR_ARGUMENT);
   double bad[] = {0, -1, NAN, INFINITY, 1e-30};
   for (size_t i = 0; i < 5; i++) {
-    assert_int_equal(tacit_curator_release_gradient(f.curator, 1, good, bad[i], out, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_curator_release_gradient(f.curator, 1, good, bad[i], out, &err),
+                     TACIT_ERR_ARGUMENT);
   }
   /* a pair that does not move is exactly 0, without noise and without charge */
   assert_ok(tacit_curator_release_log_ratio(f.curator, 1, good, good, 9, out, &sd, &err), err);
@@ -166,8 +167,8 @@ static void test_exposed_sums_are_accurate(void **state) {
   tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, p, 1, 0);
   tacit_error_t err;
   tacit_records_t *records = support_logistic(n, p, 8);
-  double theta[p] = {-1, 0.5, 2, -0.25}, prop[p] = {-0.9, 0.4, 2.2, -0.2}, grad[p] = {0}, ratio = 0, out[p], sd,
-         power = 0.5;
+  double theta[p] = {-1, 0.5, 2, -0.25}, prop[p] = {-0.9, 0.4, 2.2, -0.2}, grad[p] = {0}, ratio = 0, out[p],
+         sd, power = 0.5;
   for (size_t i = 0; i < n; i++) {
     const float *block = tacit_records_block(records, i / 16);
     double eta[2] = {0}, y = (double)block[p * 16 + i % 16];
@@ -223,8 +224,9 @@ static void test_failed_allocations_release_nothing(void **state) {
 
 /*
  * An adversary who knows everything but one record, and sees one gradient release, decides between worst-case
- * neighbours by the likelihood ratio. A lower confidence limit (Hoeffding, 1e-7) of the delta that a test at this
- * epsilon achieves must not exceed the charged delta, and must come near it, or the audit could not see a fault.
+ * neighbours by the likelihood ratio. A lower confidence limit (Hoeffding, 1e-7) of the delta that a test at
+ * this epsilon achieves must not exceed the charged delta, and must come near it, or the audit could not see
+ * a fault.
  */
 static double audited_delta(double noise_multiplier, double epsilon, double *limit_below) {
   enum { repeats = 200000 };
@@ -235,7 +237,8 @@ static double audited_delta(double noise_multiplier, double epsilon, double *lim
   tacit_budget_t *budget;
   tacit_noise_t *noise;
   assert_ok(tacit_budget_new(&budget, 1e9, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
-  assert_ok(tacit_noise_new_seeded_not_private(&noise, 77, &err), err); /* a secret source is slower by design, and of the same distribution */
+  assert_ok(tacit_noise_new_seeded_not_private(&noise, 77, &err),
+            err); /* a secret source is slower by design, and of the same distribution */
   double share[2] = {0}, theta[3] = {0}, out[3];
   for (int side = 0; side < 2; side++) {
     tacit_records_t *records;

@@ -1,6 +1,7 @@
 /*
- * Sums over weighted rows: the integers that are actually summed differ by no more than what is charged for, over random
- * and adversarial pairs of records, and worst cases come close to it; values agree with a plain sum; charge before compute.
+ * Sums over weighted rows: the integers that are actually summed differ by no more than what is charged for,
+ * over random and adversarial pairs of records, and worst cases come close to it; values agree with a plain
+ * sum; charge before compute.
  */
 #include <string.h>
 
@@ -10,7 +11,8 @@ enum { max_features = 12, max_rows = 5, max_sums = (max_features + 1) * (max_fea
 
 typedef enum kind { SECOND_MOMENTS, SCORE, INFORMATION, SQUARES, CAPPED, JOINT } kind_t;
 
-/* A point at which responses are predicted; JOINT: the residual's theta, scale (upper) and reach; CAPPED: reach is the cap. */
+/* A point at which responses are predicted; JOINT: the residual's theta, scale (upper) and reach; CAPPED:
+ * reach is the cap. */
 typedef struct fit {
   int family;
   double upper;
@@ -24,17 +26,22 @@ typedef struct release {
   fit_t fit;
 } release_t;
 
-static tacit_status_t make(tacit_curator_t *curator, const release_t *r, double noise_multiplier, double *out, double *sd,
-                           tacit_error_t *err) {
+static tacit_status_t make(tacit_curator_t *curator, const release_t *r, double noise_multiplier, double *out,
+                           double *sd, tacit_error_t *err) {
   tacit_row_residual_t residual = {r->fit.theta, curator->model->n_features, r->fit.upper, r->fit.reach};
-  tacit_score_point_t point = {r->fit.family, r->fit.upper, r->fit.theta, r->rows.whiten, r->rows.radius, r->kind == CAPPED ? r->fit.reach : 0};
+  tacit_score_point_t point = {r->fit.family,  r->fit.upper,   r->fit.theta,
+                               r->rows.whiten, r->rows.radius, r->kind == CAPPED ? r->fit.reach : 0};
   switch (r->kind) {
-    case SECOND_MOMENTS:
-      return tacit_curator_release_second_moments(curator, &r->rows, noise_multiplier, out, sd, err);
-    case SCORE: return tacit_curator_release_score(curator, &point, noise_multiplier, out, sd, err);
-    case INFORMATION: return tacit_curator_release_information(curator, &point, noise_multiplier, out, sd, err);
-    case JOINT: return tacit_curator_release_joint_moments(curator, &r->rows, &residual, noise_multiplier, out, sd, err);
-    default: return tacit_curator_release_score_squares(curator, &point, noise_multiplier, out, sd, err);
+  case SECOND_MOMENTS:
+    return tacit_curator_release_second_moments(curator, &r->rows, noise_multiplier, out, sd, err);
+  case SCORE:
+    return tacit_curator_release_score(curator, &point, noise_multiplier, out, sd, err);
+  case INFORMATION:
+    return tacit_curator_release_information(curator, &point, noise_multiplier, out, sd, err);
+  case JOINT:
+    return tacit_curator_release_joint_moments(curator, &r->rows, &residual, noise_multiplier, out, sd, err);
+  default:
+    return tacit_curator_release_score_squares(curator, &point, noise_multiplier, out, sd, err);
   }
 }
 
@@ -66,51 +73,61 @@ static void integers(const release_t *r, size_t d, size_t n, const double *recor
 }
 
 /*
- * Pairs of units of up to n_rows records: the distance of their integers, and the length of one's, as shares of what is charged
- * for under substitution and under add-remove. Leaving a row's weight out, or q, or a unit's other rows, exceeds it.
+ * Pairs of units of up to n_rows records: the distance of their integers, and the length of one's, as shares
+ * of what is charged for under substitution and under add-remove. Leaving a row's weight out, or q, or a
+ * unit's other rows, exceeds it.
  */
 static void check_pairs(kind_t kind, size_t d, size_t n_rows, bool is_whitened, double least) {
   support_rng_t rng = {d * 10 + (size_t)kind};
   double whiten[max_features * max_features], theta[max_features], worst = 0, longest = 0;
   double a[max_rows * (max_features + 1)], b[max_rows * (max_features + 1)];
-  tacit_door_shape_t shape = {kind == SCORE ? TACIT_SHAPE_BALL : TACIT_SHAPE_SQUARES, d + (kind == JOINT), 1 << 22, 0, 0, 0};
+  tacit_door_shape_t shape = {
+      kind == SCORE ? TACIT_SHAPE_BALL : TACIT_SHAPE_SQUARES, d + (kind == JOINT), 1 << 22, 0, 0, 0};
   double limit = tacit_door_shape_sensitivity(&shape, TACIT_DOOR_GAUSSIAN, true);
   double share = tacit_door_shape_sensitivity(&shape, TACIT_DOOR_GAUSSIAN, false) / limit;
   size_t n_pairs = (size_t)(3000 * testing_multiplier_at_least(0.7));
   for (size_t pair = 0; pair < n_pairs; pair++) {
     for (size_t i = 0; i < d * d; i++) {
-      whiten[i] = i / d == i % d ? support_uniform(&rng, 0.5, 6) : i % d < i / d ? support_uniform(&rng, -2, 2) : 0;
+      whiten[i] = i / d == i % d  ? support_uniform(&rng, 0.5, 6)
+                  : i % d < i / d ? support_uniform(&rng, -2, 2)
+                                  : 0;
     }
     for (size_t j = 0; j < d; j++) {
       theta[j] = 3 * support_normal(&rng);
     }
-    release_t r = {kind,
-                   {is_whitened ? whiten : NULL, is_whitened ? support_uniform(&rng, 0.1, 3) : 0.4 * sqrt((double)d)},
-                   {TACIT_FAMILY_BERNOULLI, 1, theta, support_uniform(&rng, 0.01, 3)}};
+    release_t r = {
+        kind,
+        {is_whitened ? whiten : NULL, is_whitened ? support_uniform(&rng, 0.1, 3) : 0.4 * sqrt((double)d)},
+        {TACIT_FAMILY_BERNOULLI, 1, theta, support_uniform(&rng, 0.01, 3)}};
     int64_t from[max_sums], to[max_sums];
     for (size_t i = 0; i < n_rows; i++) {
       any_record(&rng, d, r.fit.upper, a + i * (d + 1));
       any_record(&rng, d, r.fit.upper, b + i * (d + 1));
       for (size_t j = 1; j <= d && kind == SCORE && pair % 2 == 0; j++) {
-        b[i * (d + 1) + j] = j < d ? a[i * (d + 1) + j] : 1 - a[i * (d + 1) + j]; /* the same row with the other response */
+        b[i * (d + 1) + j] =
+            j < d ? a[i * (d + 1) + j] : 1 - a[i * (d + 1) + j]; /* the same row with the other response */
       }
     }
     integers(&r, d, n_rows, a, from);
     integers(&r, d, n_rows, b, to);
     double square = 0, length = 0;
-    for (size_t i = 0, row = 0, column = 0; i < n_sums(&r, d); i++) { /* entries off a matrix's diagonal count twice */
-      double difference = (double)(to[i] - from[i]), own = (double)from[i], weight = kind != SCORE && row != column ? 2 : 1;
+    for (size_t i = 0, row = 0, column = 0; i < n_sums(&r, d);
+         i++) { /* entries off a matrix's diagonal count twice */
+      double difference = (double)(to[i] - from[i]), own = (double)from[i],
+             weight = kind != SCORE && row != column ? 2 : 1;
       square += weight * difference * difference;
       length += weight * own * own;
       row += ++column == shape.dim;
       column = column == shape.dim ? row : column;
     }
-    assert_true(square <= limit * limit * (1 + 1e-12) && length <= share * share * limit * limit * (1 + 1e-12));
+    assert_true(square <= limit * limit * (1 + 1e-12) &&
+                length <= share * share * limit * limit * (1 + 1e-12));
     worst = fmax(worst, sqrt(square) / limit);
     longest = fmax(longest, sqrt(length) / limit / share);
   }
   if (!(worst >= least && longest >= 0.95)) {
-    fail_msg("kind %d, %zu features: the worst pair reaches only %g of the bound, the longest %g", (int)kind, d, worst, longest);
+    fail_msg("kind %d, %zu features: the worst pair reaches only %g of the bound, the longest %g", (int)kind,
+             d, worst, longest);
   }
 }
 
@@ -148,7 +165,9 @@ static void plain_sum(const release_t *r, size_t n, size_t d, const double *x, d
     }
     double p = 1 / (1 + exp(-eta)), residual = record[d] - p, root = 1;
     bool is_square = r->kind == SQUARES || r->kind == CAPPED;
-    double reach = r->kind == SCORE || is_square ? fmax(p, 1 - p) : r->kind == INFORMATION ? sqrt(p * (1 - p)) : 1;
+    double reach = r->kind == SCORE || is_square ? fmax(p, 1 - p)
+                   : r->kind == INFORMATION      ? sqrt(p * (1 - p))
+                                                 : 1;
     double weight = fmin(1, r->rows.radius / (sqrt(norm) * reach));
     size_t m = r->kind == JOINT ? d + 1 : d;
     root = r->kind == INFORMATION ? reach : is_square ? residual : 1;
@@ -172,7 +191,9 @@ static void test_sums_agree_with_plain_arithmetic_on_any_number_of_threads(void 
   static double x[n * (d + 1)];
   double whiten[d * d] = {1}, theta[d] = {0.3, -1, 0.5, 2, -0.2}, expected[max_sums], out[max_sums], sd;
   for (size_t i = 0; i < n * (d + 1); i++) {
-    x[i] = i % (d + 1) == 0 ? 1 : i % (d + 1) == d ? (double)(support_bits(&rng) & 1) : support_uniform(&rng, -1, 1);
+    x[i] = i % (d + 1) == 0   ? 1
+           : i % (d + 1) == d ? (double)(support_bits(&rng) & 1)
+                              : support_uniform(&rng, -1, 1);
   }
   for (size_t i = d; i < d * d; i++) {
     whiten[i] = i % d <= i / d ? support_uniform(&rng, 0.5, 1.5) : 0;
@@ -198,14 +219,15 @@ static void test_sums_agree_with_plain_arithmetic_on_any_number_of_threads(void 
 }
 
 /*
- * Noise of 3000 releases against its announced standard deviation, which must be the noise multiplier times the sensitivity
- * to 1e-4: the sum of squares of 3000 n normals is within 6 of its own standard deviations, false alarm 2e-9. Halving the
- * noise is 50 of them off.
+ * Noise of 3000 releases against its announced standard deviation, which must be the noise multiplier times
+ * the sensitivity to 1e-4: the sum of squares of 3000 n normals is within 6 of its own standard deviations,
+ * false alarm 2e-9. Halving the noise is 50 of them off.
  */
 static void check_noise(kind_t kind, double sensitivity) {
   fixture_t f;
   tacit_error_t err;
-  double theta[3] = {0.5, 1, -1}, whiten[9] = {1, 0, 0, 0.2, 1.5, 0, 0.1, -0.3, 2}, exact[max_sums], out[max_sums], sd;
+  double theta[3] = {0.5, 1, -1}, whiten[9] = {1, 0, 0, 0.2, 1.5, 0, 0.1, -0.3, 2}, exact[max_sums],
+         out[max_sums], sd;
   release_t r = {kind, {whiten, 2}, {TACIT_FAMILY_BERNOULLI, 1, theta, 0.4}};
   tacit_curator_t *exposed;
   f.model = support_glm(&f.kernel, TACIT_FAMILY_BERNOULLI, 3, 1, 0);
@@ -268,24 +290,31 @@ static void test_bad_arguments_charge_nothing(void **state) {
   tacit_error_t err;
   open_private(&f, 40, 3, 1, TACIT_RELATION_SUBSTITUTE, NULL);
   double good[3] = {0}, bad[3] = {0, NAN, 0}, broken[9] = {INFINITY}, out[max_sums], sd;
-  const release_t refused[] = {
-      {SCORE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, bad, 0}},       {SCORE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 2, good, 0}},
-      {SCORE, {NULL, 1}, {TACIT_FAMILY_POISSON, 2.5, good, 0}},      {SCORE, {NULL, 1}, {TACIT_FAMILY_GAUSSIAN, 1, good, 0}},
-      {SCORE, {NULL, NAN}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},    {INFORMATION, {NULL, 0}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},
-      {SQUARES, {broken, 1}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},  {INFORMATION, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, -1, good, 0}},
-      {JOINT, {NULL, 1}, {0, 1, bad, 1}},                            {JOINT, {NULL, 1}, {0, 0, good, 1}},
-      {JOINT, {NULL, 1}, {0, 1, good, INFINITY}},                    {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
-      {SECOND_MOMENTS, {broken, 1}, {0, 0, NULL, 0}}};
+  const release_t refused[] = {{SCORE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, bad, 0}},
+                               {SCORE, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 2, good, 0}},
+                               {SCORE, {NULL, 1}, {TACIT_FAMILY_POISSON, 2.5, good, 0}},
+                               {SCORE, {NULL, 1}, {TACIT_FAMILY_GAUSSIAN, 1, good, 0}},
+                               {SCORE, {NULL, NAN}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},
+                               {INFORMATION, {NULL, 0}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},
+                               {SQUARES, {broken, 1}, {TACIT_FAMILY_BERNOULLI, 1, good, 0}},
+                               {INFORMATION, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, -1, good, 0}},
+                               {JOINT, {NULL, 1}, {0, 1, bad, 1}},
+                               {JOINT, {NULL, 1}, {0, 0, good, 1}},
+                               {JOINT, {NULL, 1}, {0, 1, good, INFINITY}},
+                               {SECOND_MOMENTS, {NULL, INFINITY}, {0, 0, NULL, 0}},
+                               {SECOND_MOMENTS, {broken, 1}, {0, 0, NULL, 0}}};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
     assert_int_equal(make(f.curator, &refused[i], 5, out, &sd, &err), TACIT_ERR_ARGUMENT);
   }
   release_t r = {SECOND_MOMENTS, {NULL, 1}, {0, 0, NULL, 0}};
   const double same[2] = {1, 1}, endless[1] = {INFINITY};
   const tacit_row_residual_t wrong = {bad, 3, 1, 1}, narrow = {good, 2, 1, 1};
-  const tacit_row_cells_t cells[] = {{NULL, 0, 2, same}, {NULL, 0, 0, same}, {NULL, 0, 1, endless},
-                                     {NULL, 3, 1, same}, {&wrong, 0, 1, same}, {&narrow, 0, 1, same}, {NULL, 0, 1024, same}};
+  const tacit_row_cells_t cells[] = {{NULL, 0, 2, same},   {NULL, 0, 0, same},   {NULL, 0, 1, endless},
+                                     {NULL, 3, 1, same},   {&wrong, 0, 1, same}, {&narrow, 0, 1, same},
+                                     {NULL, 0, 1024, same}};
   for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
-    assert_int_equal(tacit_curator_release_cells(f.curator, &cells[i], 5, out, &sd, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_curator_release_cells(f.curator, &cells[i], 5, out, &sd, &err),
+                     TACIT_ERR_ARGUMENT);
   }
   const double multipliers[] = {0, -1, NAN, INFINITY, 1e-30};
   for (size_t i = 0; i < 5; i++) {

@@ -1,6 +1,7 @@
 /*
- * The integers that are actually summed never exceed the bound that is charged for: over random and adversarial
- * records, for the linear and the dense kernel, for units of several records; and worst cases come close to it.
+ * The integers that are actually summed never exceed the bound that is charged for: over random and
+ * adversarial records, for the linear and the dense kernel, for units of several records; and worst cases
+ * come close to it.
  */
 #include <float.h>
 #include <string.h>
@@ -11,18 +12,22 @@ enum { max_dim = 512 };
 
 /* A value an adversary might put into a float column. */
 static float adversarial(support_rng_t *rng) {
-  static const float special[] = {0,        -0.0f,    FLT_MIN, FLT_TRUE_MIN, -FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN,
-                                  INFINITY, -INFINITY, 1e-20f, 1e19f,        -1e19f,        1e25f,   1,        -1};
+  static const float special[] = {0,   -0.0f,    FLT_MIN,   FLT_TRUE_MIN, -FLT_TRUE_MIN, FLT_MAX, -FLT_MAX,
+                                  NAN, INFINITY, -INFINITY, 1e-20f,       1e19f,         -1e19f,  1e25f,
+                                  1,   -1};
   switch (support_bits(rng) % 4) {
-    case 0: return special[support_bits(rng) % (sizeof special / sizeof special[0])];
-    case 1: return (float)support_normal(rng);
-    case 2: return (float)ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 250) - 125);
-    default: {
-      uint32_t bits = (uint32_t)support_bits(rng);
-      float x;
-      memcpy(&x, &bits, sizeof x);
-      return x;
-    }
+  case 0:
+    return special[support_bits(rng) % (sizeof special / sizeof special[0])];
+  case 1:
+    return (float)support_normal(rng);
+  case 2:
+    return (float)ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 250) - 125);
+  default: {
+    uint32_t bits = (uint32_t)support_bits(rng);
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+  }
   }
 }
 
@@ -69,7 +74,8 @@ static void check_linear(size_t p, size_t n_linear, size_t n_extra, size_t n_blo
                                 .n_features = p};
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
   support_rng_t rng = {p * 31 + n_linear * 7 + n_extra};
-  float *block = calloc(p * 16, sizeof *block), *residual = calloc((n_linear + n_extra) * 16, sizeof *residual);
+  float *block = calloc(p * 16, sizeof *block),
+        *residual = calloc((n_linear + n_extra) * 16, sizeof *residual);
   int32_t *lanes = calloc(model.dim * 16, sizeof *lanes);
   for (size_t b = 0; b < n_blocks; b++) {
     /* Kinds of block: sane features with wild residuals, all adversarial, one-hot features. */
@@ -89,9 +95,15 @@ static void check_linear(size_t p, size_t n_linear, size_t n_extra, size_t n_blo
     for (size_t i = 0; i < n_linear; i++) {
       list[i] = (tacit_piece_t){.kind = TACIT_PIECE_LINEAR, .row = i, .parameter = i * p, .n = p};
     }
-    list[n_linear] = (tacit_piece_t){.kind = TACIT_PIECE_DENSE, .row = n_linear, .parameter = n_linear * p, .n = n_extra};
-    tacit_vectors_t of = {.n_points = 1, .dim = model.dim, .n_rows = n_linear + n_extra, .n_pieces = n_linear + (n_extra > 0), .pieces = list,
-                          .n_features = p, .scale = 1};
+    list[n_linear] =
+        (tacit_piece_t){.kind = TACIT_PIECE_DENSE, .row = n_linear, .parameter = n_linear * p, .n = n_extra};
+    tacit_vectors_t of = {.n_points = 1,
+                          .dim = model.dim,
+                          .n_rows = n_linear + n_extra,
+                          .n_pieces = n_linear + (n_extra > 0),
+                          .pieces = list,
+                          .n_features = p,
+                          .scale = 1};
     tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
     tacit_door_notes_t notes = {0};
     memset(lanes, 0, model.dim * 16 * sizeof *lanes);
@@ -105,7 +117,8 @@ static void check_linear(size_t p, size_t n_linear, size_t n_extra, size_t n_blo
 
 static void check_dense(size_t dim, size_t n_blocks, double *worst) {
   const tacit_piece_t whole = {.kind = TACIT_PIECE_DENSE, .n = dim};
-  tacit_vectors_t of = {.n_points = 1, .dim = dim, .n_rows = dim, .n_pieces = 1, .pieces = &whole, .scale = 1};
+  tacit_vectors_t of = {
+      .n_points = 1, .dim = dim, .n_rows = dim, .n_pieces = 1, .pieces = &whole, .scale = 1};
   const tacit_lattice_functions_t *kernel = tacit_lattice_functions();
   support_rng_t rng = {dim};
   float *grad = calloc(dim * 16, sizeof *grad), norms[16], block[16] = {0};
@@ -140,12 +153,20 @@ static void check_pieces(size_t p, size_t n_blocks, double *worst) {
   const tacit_piece_t list[] = {
       {.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 0, .column = 0, .n = p},
       {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = p, .column = p + 1 - q, .n = q},
-      {.kind = TACIT_PIECE_GATHER, .row = 0, .parameter = p + q, .column = p, .n = 5, .stride = 2, .first = 1},
+      {.kind = TACIT_PIECE_GATHER,
+       .row = 0,
+       .parameter = p + q,
+       .column = p,
+       .n = 5,
+       .stride = 2,
+       .first = 1},
       {.kind = TACIT_PIECE_DENSE, .row = 1, .parameter = p + q + 10, .n = 1},
       {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = p + q + 11, .n = 1},
   };
-  tacit_record_model_t model = {.name = "adversarial", .dim = dim, .n_columns = p + 1, .n_features = p, .n_pieces = 5};
-  tacit_vectors_t of = {.n_points = 1, .dim = dim, .n_pieces = 5, .n_rows = 3, .pieces = list, .n_features = p, .scale = 1};
+  tacit_record_model_t model = {
+      .name = "adversarial", .dim = dim, .n_columns = p + 1, .n_features = p, .n_pieces = 5};
+  tacit_vectors_t of = {
+      .n_points = 1, .dim = dim, .n_pieces = 5, .n_rows = 3, .pieces = list, .n_features = p, .scale = 1};
   support_rng_t rng = {p * 77};
   float *block = calloc((p + 1) * 16, sizeof *block), rows[3 * 16], norms[16];
   int32_t *lanes = calloc(dim * 16, sizeof *lanes);
@@ -182,8 +203,8 @@ static void test_contributions_never_exceed_bound_and_reach_it(void **state) {
     check_pieces(dims[i], n_blocks / 3, &worst_pieces);
     n_records += 16 * (n_blocks + 3 * (n_blocks / 3) + n_blocks);
   }
-  print_message("%zu records; largest integer norm / bound: linear %.6f, dense %.6f, in pieces %.6f\n", n_records,
-                sqrt(worst_linear), sqrt(worst_dense), sqrt(worst_pieces));
+  print_message("%zu records; largest integer norm / bound: linear %.6f, dense %.6f, in pieces %.6f\n",
+                n_records, sqrt(worst_linear), sqrt(worst_dense), sqrt(worst_pieces));
   assert_true(sqrt(worst_linear) >= 0.99 && sqrt(worst_dense) >= 0.99 && sqrt(worst_pieces) >= 0.99);
 }
 
@@ -228,8 +249,9 @@ static void test_antipodal_neighbours_reach_both_sensitivities(void **state) {
     tacit_curator_t *curator;
     assert_ok(tacit_curator_new_exposed(&curator, records, &model, &settings, &err), err);
     assert_ok(tacit_curator_release_gradient(curator, 1, theta, 0, sums[side], &err), err);
-    assert_ok(tacit_curator_release_log_ratio(curator, 1, theta, theta_prop, 0, &ratio[side], &noise_sd, &err),
-              err);
+    assert_ok(
+        tacit_curator_release_log_ratio(curator, 1, theta, theta_prop, 0, &ratio[side], &noise_sd, &err),
+        err);
     tacit_curator_free(curator);
   }
   double distance = 0;

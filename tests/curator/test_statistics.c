@@ -1,9 +1,10 @@
 /*
- * Statistics of columns: the integers that two records add are never further apart than what is charged for, and worst cases
- * attain it; what is released is the sum and noise of the scale that is said; nothing is released that is not charged.
- * Errors planted to see that these tests catch them: a sensitivity of d instead of d + 1 for products, of D Q^2 + 0.98 H^2 for
- * the score, its response in units of H instead of 2 H, of 1 for counts, of one margin for several, a value
- * that is not clamped, a non-finite value that counts as a bound beyond the range, the offset of the lattice left out.
+ * Statistics of columns: the integers that two records add are never further apart than what is charged for,
+ * and worst cases attain it; what is released is the sum and noise of the scale that is said; nothing is
+ * released that is not charged. Errors planted to see that these tests catch them: a sensitivity of d instead
+ * of d + 1 for products, of D Q^2 + 0.98 H^2 for the score, its response in units of H instead of 2 H, of 1
+ * for counts, of one margin for several, a value that is not clamped, a non-finite value that counts as a
+ * bound beyond the range, the offset of the lattice left out.
  */
 #include <float.h>
 #include <string.h>
@@ -12,24 +13,33 @@
 
 enum { MAX_VALUES = 64, MAX_COLUMNS = 6 };
 
-static const double lowers[MAX_COLUMNS] = {-1, 0, -3, 1e-3, -1e6, 2}, uppers[MAX_COLUMNS] = {1, 80, 5, 1e-2, 1e6, 3};
+static const double lowers[MAX_COLUMNS] = {-1, 0, -3, 1e-3, -1e6, 2},
+                    uppers[MAX_COLUMNS] = {1, 80, 5, 1e-2, 1e6, 3};
 static const size_t levels[MAX_COLUMNS] = {2, 3, 4, 2, 2, 2};
 
 static double adversarial(support_rng_t *rng, size_t j, bool is_level) {
-  static const double special[] = {0,   -0.0, FLT_MIN,  FLT_TRUE_MIN, -FLT_TRUE_MIN, FLT_MAX, -FLT_MAX,
-                                   NAN, INFINITY, -INFINITY, 1e-20, 0.5, -0.5, 1, -1, 1e19};
+  static const double special[] = {0,        -0.0, FLT_MIN,  FLT_TRUE_MIN, -FLT_TRUE_MIN, FLT_MAX,
+                                   -FLT_MAX, NAN,  INFINITY, -INFINITY,    1e-20,         0.5,
+                                   -0.5,     1,    -1,       1e19};
   switch (support_bits(rng) % 5) {
-    case 0: return special[support_bits(rng) % (sizeof special / sizeof *special)];
-    case 1: return (double)(float)ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 250) - 125);
-    case 2: return is_level ? (double)(support_bits(rng) % 5) : lowers[j];
-    case 3: return is_level ? (double)(support_bits(rng) % 3) : uppers[j];
-    default: return is_level ? (double)(support_bits(rng) % 2) : support_uniform(rng, lowers[j] - 1, uppers[j] + 1);
+  case 0:
+    return special[support_bits(rng) % (sizeof special / sizeof *special)];
+  case 1:
+    return (double)(float)ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 250) - 125);
+  case 2:
+    return is_level ? (double)(support_bits(rng) % 5) : lowers[j];
+  case 3:
+    return is_level ? (double)(support_bits(rng) % 3) : uppers[j];
+  default:
+    return is_level ? (double)(support_bits(rng) % 2) : support_uniform(rng, lowers[j] - 1, uppers[j] + 1);
   }
 }
 
 static const uint32_t margins[] = {3, 6, 9, 4}; /* of four columns: two of them, within each other or apart */
 
-static bool is_of_cells(const tacit_statistic_t *s) { return s->kind == TACIT_STATISTIC_COUNTS || s->kind == TACIT_STATISTIC_MARGINS; }
+static bool is_of_cells(const tacit_statistic_t *s) {
+  return s->kind == TACIT_STATISTIC_COUNTS || s->kind == TACIT_STATISTIC_MARGINS;
+}
 
 static size_t margin_cell(const tacit_statistic_t *s, size_t margin, const double *x) {
   size_t cell = 0, first = 0;
@@ -53,21 +63,35 @@ static const struct {
 } cases[] = {
     {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL, 0, NULL, false}, 1},
     {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_LAPLACE, 1, lowers + 4, uppers + 4, 0, NULL, 0, NULL, false}, 1},
-    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, lowers + 1, uppers + 1, 0.5, NULL, 0, NULL, false}, 1},
-    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 1, lowers + 2, uppers + 2, 1, NULL, 0, NULL, false}, 1},
+    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, lowers + 1, uppers + 1, 0.5, NULL, 0, NULL,
+      false},
+     1},
+    {{TACIT_STATISTIC_SUM, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 1, lowers + 2, uppers + 2, 1, NULL, 0, NULL,
+      false},
+     1},
     {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_GAUSSIAN, 3, NULL, NULL, 0, levels, 0, NULL, false}, 1 - 1e-12},
     {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_LAPLACE, 2, NULL, NULL, 0, levels, 0, NULL, false}, 1},
-    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, NULL, NULL, 0, levels + 1, 0, NULL, false}, 1},
-    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 2, NULL, NULL, 0, levels, 0, NULL, false}, 1 - 1e-12},
-    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL, 0, NULL, false}, 1 - 1e-12},
-    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 3, lowers, uppers, 0, NULL, 0, NULL, false}, 1 - 1e-12},
+    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_LAPLACE, 1, NULL, NULL, 0, levels + 1, 0, NULL, false},
+     1},
+    {{TACIT_STATISTIC_COUNTS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 2, NULL, NULL, 0, levels, 0, NULL, false},
+     1 - 1e-12},
+    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 1, lowers, uppers, 0, NULL, 0, NULL, false},
+     1 - 1e-12},
+    {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 3, lowers, uppers, 0, NULL, 0, NULL, false},
+     1 - 1e-12},
     {{TACIT_STATISTIC_PRODUCTS, TACIT_STATISTIC_GAUSSIAN, 5, lowers, uppers, 0, NULL, 0, NULL, false}, 0.98},
-    {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 4, lowers, uppers, 0, NULL, 0, NULL, false}, 1 - 1e-5}, /* but for the rounding of H */
+    {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 4, lowers, uppers, 0, NULL, 0, NULL, false},
+     1 - 1e-5}, /* but for the rounding of H */
     {{TACIT_STATISTIC_SCORE, TACIT_STATISTIC_GAUSSIAN, 2, lowers, uppers, 0, NULL, 0, NULL, false}, 0.94},
-    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_GAUSSIAN, 4, NULL, NULL, 0, levels, 4, margins, false}, 1 - 1e-12},
-    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 4, NULL, NULL, 0, levels, 3, margins, false}, 1 - 1e-12},
-    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_GAUSSIAN, 4, NULL, NULL, 0, levels, 4, margins, true}, 1 - 1e-12},
-    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 4, NULL, NULL, 0, levels, 3, margins, true}, 1 - 1e-12},
+    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_GAUSSIAN, 4, NULL, NULL, 0, levels, 4, margins, false},
+     1 - 1e-12},
+    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 4, NULL, NULL, 0, levels, 3, margins,
+      false},
+     1 - 1e-12},
+    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_GAUSSIAN, 4, NULL, NULL, 0, levels, 4, margins, true},
+     1 - 1e-12},
+    {{TACIT_STATISTIC_MARGINS, TACIT_STATISTIC_DISCRETE_GAUSSIAN, 4, NULL, NULL, 0, levels, 3, margins, true},
+     1 - 1e-12},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -79,13 +103,16 @@ static void test_no_two_records_are_further_apart_than_is_charged(void **state) 
     size_t n = tacit_statistic_n_values(s), n_pairs = (size_t)(1e5 * testing_multiplier());
     bool is_l1 = s->noise == TACIT_STATISTIC_LAPLACE || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
     tacit_door_shape_t shape = tacit_statistic_shape(s);
-    double sensitivity = tacit_door_shape_sensitivity(&shape, (tacit_door_noise_t)s->noise, !s->is_add_remove), worst = 0;
+    double sensitivity =
+               tacit_door_shape_sensitivity(&shape, (tacit_door_noise_t)s->noise, !s->is_add_remove),
+           worst = 0;
     assert_true(n <= MAX_VALUES);
     for (size_t i = 0; i < n_pairs; i++) {
       double x[2][MAX_COLUMNS], square = 0, sum = 0;
       tacit_wide_t totals[2][MAX_VALUES] = {{0}};
       for (size_t side = 0; side < 2; side++) {
-        for (size_t j = 0; j < s->n_columns; j++) { /* bounds as the statistic has them: columns may start further on */
+        for (size_t j = 0; j < s->n_columns;
+             j++) { /* bounds as the statistic has them: columns may start further on */
           size_t column = s->lower != NULL ? (size_t)(s->lower - lowers) + j : j;
           bool is_corner = i % 2 == 0 && !is_of_cells(s);
           x[side][j] = is_corner ? (support_bits(&rng) & 1 ? uppers : lowers)[column]
@@ -129,7 +156,8 @@ static tacit_records_t *make_records(const tacit_statistic_t *s, double *totals)
   tacit_error_t err;
   assert_ok(tacit_records_new(&records, N, s->n_columns, &err), err);
   memset(totals, 0, tacit_statistic_n_values(s) * sizeof *totals);
-  bool is_score = s->kind == TACIT_STATISTIC_SCORE, is_of_rows = is_score || s->kind == TACIT_STATISTIC_PRODUCTS;
+  bool is_score = s->kind == TACIT_STATISTIC_SCORE,
+       is_of_rows = is_score || s->kind == TACIT_STATISTIC_PRODUCTS;
   size_t d = s->n_columns - is_score; /* columns that are multiplied with each other */
   for (size_t i = 0; i < N; i++) {
     double x[MAX_COLUMNS], z[MAX_COLUMNS];
@@ -182,7 +210,8 @@ typedef struct statistic_fixture {
   double totals[MAX_VALUES];
 } statistic_fixture_t;
 
-static void open_fixture(statistic_fixture_t *f, const tacit_statistic_t *s, double multiplier, uint64_t count, tacit_relation_t relation) {
+static void open_fixture(statistic_fixture_t *f, const tacit_statistic_t *s, double multiplier,
+                         uint64_t count, tacit_relation_t relation) {
   tacit_error_t err;
   tacit_event_t event = tacit_statistic_event(s, multiplier);
   event.count *= count;
@@ -192,7 +221,9 @@ static void open_fixture(statistic_fixture_t *f, const tacit_statistic_t *s, dou
   }
   assert_ok(tacit_noise_new_seeded_not_private(&f->noise, 11, &err), err);
   tacit_statistic_model(&f->model, s);
-  assert_ok(tacit_curator_new(&f->curator, make_records(s, f->totals), &f->model, f->budget, f->noise, NULL, &err), err);
+  assert_ok(
+      tacit_curator_new(&f->curator, make_records(s, f->totals), &f->model, f->budget, f->noise, NULL, &err),
+      err);
 }
 
 static void close_fixture(statistic_fixture_t *f) {
@@ -201,7 +232,8 @@ static void close_fixture(statistic_fixture_t *f) {
   tacit_budget_free(f->budget);
 }
 
-/* The noise's mean is 0 and its spread is that of the scale, over many releases; then its sum is the statistic. */
+/* The noise's mean is 0 and its spread is that of the scale, over many releases; then its sum is the
+ * statistic. */
 static void test_released_values_are_the_statistic_and_noise_of_the_scale(void **state) {
   (void)state;
   size_t n_releases = (size_t)(4000 * testing_multiplier()) + 200;
@@ -212,7 +244,8 @@ static void test_released_values_are_the_statistic_and_noise_of_the_scale(void *
     double out[MAX_VALUES], scales[MAX_VALUES], sum[MAX_VALUES] = {0}, square = 0;
     bool is_l1 = s->noise == TACIT_STATISTIC_LAPLACE || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
     size_t n_values = tacit_statistic_n_values(s);
-    open_fixture(&f, s, 3, n_releases, s->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE);
+    open_fixture(&f, s, 3, n_releases,
+                 s->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE);
     for (size_t r = 0; r < n_releases; r++) {
       assert_ok(tacit_curator_release_statistic(f.curator, s, 3, out, scales, &err), err);
       for (size_t k = 0; k < n_values; k++) {
@@ -221,8 +254,10 @@ static void test_released_values_are_the_statistic_and_noise_of_the_scale(void *
         square += e * e;
       }
     }
-    double n = (double)n_releases, all = n * (double)n_values, variance = is_l1 ? 2 : 1, kurtosis = is_l1 ? 6 : 3;
-    for (size_t k = 0; k < n_values; k++) { /* rounding to the lattice: 2^-17 a product, nothing to speak of else */
+    double n = (double)n_releases, all = n * (double)n_values, variance = is_l1 ? 2 : 1,
+           kurtosis = is_l1 ? 6 : 3;
+    for (size_t k = 0; k < n_values;
+         k++) { /* rounding to the lattice: 2^-17 a product, nothing to speak of else */
       assert_close(sum[k] / n, 0, 6 * sqrt(variance / n) + 1e-2);
     }
     bool is_coarse = s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE && s->kind == TACIT_STATISTIC_COUNTS;
@@ -235,7 +270,8 @@ static void test_released_values_are_the_statistic_and_noise_of_the_scale(void *
   }
 }
 
-/* What a release is charged as costs what its noise multiplier says: 1 / m if pure, else that of the Gaussian, nearly. */
+/* What a release is charged as costs what its noise multiplier says: 1 / m if pure, else that of the
+ * Gaussian, nearly. */
 static void test_events_cost_what_the_noise_is_worth(void **state) {
   (void)state;
   static const double multipliers[] = {0.5, 2, 5};
@@ -248,7 +284,8 @@ static void test_events_cost_what_the_noise_is_worth(void **state) {
     tacit_guarantee_t guarantee;
     tacit_error_t err;
     assert_ok(tacit_account_epsilon(NULL, &event, 1, NULL, is_pure ? 1e-100 : 1e-6, &guarantee, &err), err);
-    assert_close(guarantee.epsilon, expected, 0.03 * expected); /* a discrete Gaussian's own steps: 2 % at sigma = 0.7 */
+    assert_close(guarantee.epsilon, expected,
+                 0.03 * expected); /* a discrete Gaussian's own steps: 2 % at sigma = 0.7 */
   }
 }
 
@@ -262,8 +299,10 @@ static void test_refusals_release_nothing(void **state) {
   open_fixture(&f, s, 3, 1, TACIT_RELATION_SUBSTITUTE);
   assert_int_equal(tacit_curator_release_statistic(f.curator, s, 1e-4, &out, &scale, &err), TACIT_ERR_BUDGET);
   assert_true(out == 0 && scale == 0);
-  assert_int_equal(tacit_curator_release_statistic(f.curator, s, NAN, &out, &scale, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[N_CASES - 1].statistic, 3, (double[MAX_VALUES]){0}, others, &err),
+  assert_int_equal(tacit_curator_release_statistic(f.curator, s, NAN, &out, &scale, &err),
+                   TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[N_CASES - 1].statistic, 3,
+                                                   (double[MAX_VALUES]){0}, others, &err),
                    TACIT_ERR_STATE);
   tacit_budget_events(f.budget, &n_events);
   assert_int_equal(n_events, 0);
@@ -284,7 +323,8 @@ static void test_refusals_release_nothing(void **state) {
     close_fixture(&f);
   }
   open_fixture(&f, &cases[0].statistic, 3, 1, TACIT_RELATION_ADD_REMOVE);
-  assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[0].statistic, 3, &out, &scale, &err), TACIT_ERR_STATE);
+  assert_int_equal(tacit_curator_release_statistic(f.curator, &cases[0].statistic, 3, &out, &scale, &err),
+                   TACIT_ERR_STATE);
   close_fixture(&f);
 }
 

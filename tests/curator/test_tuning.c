@@ -1,6 +1,7 @@
 /*
- * Releases for tuning: the integers that are actually summed differ by no more than what is charged for, over adversarial records,
- * units and models, and worst cases come close to it; values agree with plain arithmetic; noise is what was charged.
+ * Releases for tuning: the integers that are actually summed differ by no more than what is charged for, over
+ * adversarial records, units and models, and worst cases come close to it; values agree with plain
+ * arithmetic; noise is what was charged.
  */
 #include <float.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 
 enum { max_rows = 4, max_features = 6, max_dim = 2 * max_features + 1 };
 
-static tacit_record_model_t curved(tacit_glm_kernel_t *kernel, tacit_family_t family, size_t p, size_t n_linear, size_t n_extra) {
+static tacit_record_model_t curved(tacit_glm_kernel_t *kernel, tacit_family_t family, size_t p,
+                                   size_t n_linear, size_t n_extra) {
   tacit_record_model_t model = support_glm(kernel, family, p, n_linear, n_extra);
   kernel->has_intercept = true;
   model.curvature_bound = tacit_glm_curvature_bound;
@@ -19,11 +21,15 @@ static tacit_record_model_t curved(tacit_glm_kernel_t *kernel, tacit_family_t fa
 }
 
 static float adversarial(support_rng_t *rng) {
-  static const float special[] = {0, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e-20f, 1e9f, -4e9f, 1, -1};
+  static const float special[] = {0,         FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY,
+                                  -INFINITY, 1e-20f,       1e9f,    -4e9f,    1,   -1};
   switch (support_bits(rng) % 3) {
-    case 0: return special[support_bits(rng) % (sizeof special / sizeof special[0])];
-    case 1: return (float)support_normal(rng);
-    default: return (float)ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 200) - 100);
+  case 0:
+    return special[support_bits(rng) % (sizeof special / sizeof special[0])];
+  case 1:
+    return (float)support_normal(rng);
+  default:
+    return (float)ldexp(support_uniform(rng, -1, 1), (int)(support_bits(rng) % 200) - 100);
   }
 }
 
@@ -31,7 +37,8 @@ static float adversarial(support_rng_t *rng) {
 static tacit_curator_t *any_unit(support_rng_t *rng, const tacit_record_model_t *model, bool is_single) {
   tacit_error_t err;
   tacit_records_t *records;
-  size_t n = is_single ? 1 : 1 + support_bits(rng) % max_rows, offsets[2] = {0, n}, kind = support_bits(rng) % 3;
+  size_t n = is_single ? 1 : 1 + support_bits(rng) % max_rows, offsets[2] = {0, n},
+         kind = support_bits(rng) % 3;
   assert_ok(tacit_records_new(&records, n, model->n_columns, &err), err);
   for (size_t i = 0; i < n; i++) {
     double x[max_features + 1];
@@ -51,8 +58,8 @@ static tacit_curator_t *any_unit(support_rng_t *rng, const tacit_record_model_t 
 }
 
 /* The integers that one unit adds to a curvature; false if the point has no bound. */
-static bool curvature_integers(support_rng_t *rng, const tacit_record_model_t *model, const double *theta, bool is_single,
-                               int64_t *out) {
+static bool curvature_integers(support_rng_t *rng, const tacit_record_model_t *model, const double *theta,
+                               bool is_single, int64_t *out) {
   tacit_error_t err;
   double values[max_dim], sd[max_dim];
   tacit_curator_t *curator = any_unit(rng, model, is_single);
@@ -75,7 +82,8 @@ static void check_curvatures(const tacit_record_model_t *model, size_t n_pairs, 
     for (size_t j = 0; j < model->dim; j++) {
       theta[j] = pair % 3 == 0 ? 0 : 2 * support_normal(&rng);
     }
-    if (!curvature_integers(&rng, model, theta, is_single, a) || !curvature_integers(&rng, model, theta, is_single, b)) {
+    if (!curvature_integers(&rng, model, theta, is_single, a) ||
+        !curvature_integers(&rng, model, theta, is_single, b)) {
       continue;
     }
     double square = 0, length = 0;
@@ -87,7 +95,8 @@ static void check_curvatures(const tacit_record_model_t *model, size_t n_pairs, 
     worst = fmax(worst, sqrt(fmax(square, length) / limit));
   }
   if (!(worst >= least)) {
-    fail_msg("%s, %zu parameters: the worst pair reaches only %g of the bound", model->name, model->dim, worst);
+    fail_msg("%s, %zu parameters: the worst pair reaches only %g of the bound", model->name, model->dim,
+             worst);
   }
 }
 
@@ -117,7 +126,8 @@ static void test_no_pair_of_units_exceeds_the_sensitivity_of_a_curvature(void **
 static void test_no_pair_of_units_exceeds_the_sensitivity_of_a_histogram(void **state) {
   (void)state;
   tacit_glm_kernel_t kernel;
-  tacit_record_model_t models[3] = {support_glm(&kernel, TACIT_FAMILY_POISSON, 4, 1, 0), support_echo(), support_echo()};
+  tacit_record_model_t models[3] = {support_glm(&kernel, TACIT_FAMILY_POISSON, 4, 1, 0), support_echo(),
+                                    support_echo()};
   support_rng_t rng = {3};
   tacit_error_t err;
   size_t n_apart = 0, cells = 0;
@@ -172,7 +182,8 @@ static void test_values_agree_with_plain_arithmetic_on_any_number_of_threads(voi
       eta += theta[j] * x;
       square += x * x;
     }
-    double mean = 1 / (1 + exp(-eta)), norm = 0.5 * fabs((double)block[p * 16 + i % 16] - mean) * sqrt(square);
+    double mean = 1 / (1 + exp(-eta)),
+           norm = 0.5 * fabs((double)block[p * 16 + i % 16] - mean) * sqrt(square);
     for (size_t j = 0; j < p; j++) {
       double x = (double)block[j * 16 + i % 16];
       curvature[j] += 0.5 * mean * (1 - mean) * x * x;
@@ -213,8 +224,8 @@ static void open_curved(fixture_t *f, double epsilon, tacit_relation_t relation,
 }
 
 /*
- * Noise of 2000 releases against what is announced, and that against multiplier times sensitivity: the sum of squares of n
- * normals is within 6 of its own standard deviations of n but for 2e-9.
+ * Noise of 2000 releases against what is announced, and that against multiplier times sensitivity: the sum of
+ * squares of n normals is within 6 of its own standard deviations of n but for 2e-9.
  */
 static void check_noise(tacit_relation_t relation, size_t rows) {
   fixture_t f;

@@ -1,4 +1,5 @@
-/* Units of several rows in sums over weighted rows: each row has its own weight, by the unit's number of rows; and how many rows units have. */
+/* Units of several rows in sums over weighted rows: each row has its own weight, by the unit's number of
+ * rows; and how many rows units have. */
 #include <string.h>
 
 #include "support.h"
@@ -25,7 +26,8 @@ static void make_data(double *data, size_t *offsets) {
   offsets[n_units] = at;
 }
 
-static tacit_curator_t *open_exposed(const double *data, const size_t *offsets, const tacit_record_model_t *model) {
+static tacit_curator_t *open_exposed(const double *data, const size_t *offsets,
+                                     const tacit_record_model_t *model) {
   tacit_error_t err;
   tacit_records_t *records;
   tacit_curator_t *curator;
@@ -61,20 +63,24 @@ static void add_product(const double *u, double factor, double *out) {
 }
 
 /* By the definitions in tacit/curator.h. */
-static void define(const double *data, const size_t *offsets, double *score, double *squares, double *moments, double *information) {
+static void define(const double *data, const size_t *offsets, double *score, double *squares, double *moments,
+                   double *information) {
   for (size_t u = 0; u < n_units; u++) {
     double psi[d] = {0}, k = (double)(offsets[u + 1] - offsets[u]);
     for (size_t t = offsets[u]; t < offsets[u + 1]; t++) {
       const double *x = data + t * (d + 1);
-      double row[d], p = predict(x, row), norm = sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2]), v = p * (1 - p);
-      double weight = fmin(1, radius / (k * norm * fmax(p, 1 - p))), of_row = fmin(1, radius / norm), of_sd = fmin(1, radius / (norm * sqrt(v)));
+      double row[d], p = predict(x, row), norm = sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2]),
+                     v = p * (1 - p);
+      double weight = fmin(1, radius / (k * norm * fmax(p, 1 - p))), of_row = fmin(1, radius / norm),
+             of_sd = fmin(1, radius / (norm * sqrt(v)));
       for (size_t j = 0; j < d; j++) {
         psi[j] += weight * row[j] * (x[d] - p);
       }
       add_product(row, of_row * of_row / k, moments);
       add_product(row, of_sd * of_sd * v / k, information);
     }
-    double length = sqrt(psi[0] * psi[0] + psi[1] * psi[1] + psi[2] * psi[2]), shortened = fmin(1, cap / length);
+    double length = sqrt(psi[0] * psi[0] + psi[1] * psi[1] + psi[2] * psi[2]),
+           shortened = fmin(1, cap / length);
     add_product(psi, shortened * shortened, squares);
     for (size_t j = 0; j < d; j++) {
       score[j] += psi[j];
@@ -92,7 +98,8 @@ static void test_units_are_summed_by_their_definition(void **state) {
   (void)state;
   static double data[n_units * max_unit * (d + 1)];
   size_t offsets[n_units + 1];
-  double score[d] = {0}, squares[n_products] = {0}, moments[n_products] = {0}, information[n_products] = {0}, out[n_products], sd;
+  double score[d] = {0}, squares[n_products] = {0}, moments[n_products] = {0}, information[n_products] = {0},
+         out[n_products], sd;
   tacit_error_t err;
   tacit_glm_kernel_t kernel;
   tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, d, 1, 0);
@@ -112,7 +119,8 @@ static void test_units_are_summed_by_their_definition(void **state) {
   tacit_curator_free(curator);
 }
 
-/* Each unit is in one cell, by its number of rows; cells that do not rise, or do not begin at 1, are refused. */
+/* Each unit is in one cell, by its number of rows; cells that do not rise, or do not begin at 1, are refused.
+ */
 static void test_units_are_counted_by_their_rows(void **state) {
   (void)state;
   static double data[n_units * max_unit * (d + 1)];
@@ -133,7 +141,8 @@ static void test_units_are_counted_by_their_rows(void **state) {
     assert_close(out[i], expected[i], 0);
   }
   for (size_t i = 0; i < 3; i++) {
-    assert_int_equal(tacit_curator_release_unit_rows(curator, 2, bad[i], 1, out, &sd, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_curator_release_unit_rows(curator, 2, bad[i], 1, out, &sd, &err),
+                     TACIT_ERR_ARGUMENT);
     assert_string_equal(err.field, "first");
   }
   assert_int_equal(tacit_curator_release_unit_rows(curator, 0, first, 1, out, &sd, &err), TACIT_ERR_ARGUMENT);

@@ -1,6 +1,6 @@
 /*
- * Persons of several records: the vectors' integers are those of one record after another in plain C, on every instruction set,
- * for any number of threads, wherever a person's records lie in their blocks.
+ * Persons of several records: the vectors' integers are those of one record after another in plain C, on
+ * every instruction set, for any number of threads, wherever a person's records lie in their blocks.
  */
 #include <float.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static size_t *make_offsets(uint64_t seed, size_t *n_units) {
 }
 
 /* The last column is a response that every family can have; some records do not count, or overflow. */
-static tacit_records_t *make_records(const tacit_record_model_t *model, const size_t *offsets, size_t n_units) {
+static tacit_records_t *make_records(const tacit_record_model_t *model, const size_t *offsets,
+                                     size_t n_units) {
   tacit_error_t err;
   tacit_records_t *records;
   support_rng_t rng = {12};
@@ -53,8 +54,8 @@ typedef struct sums {
 static const double bound = 1.3;
 
 /* Derivative i of record `lane` of a block. */
-static double derivative(const tacit_record_model_t *model, const float *block, const float *rows, size_t lane, double scale,
-                         size_t i) {
+static double derivative(const tacit_record_model_t *model, const float *block, const float *rows,
+                         size_t lane, double scale, size_t i) {
   size_t p = model->n_features, n_products = model->n_linear * p;
   if (model->n_linear == 0 || i >= n_products) {
     return (double)rows[(model->n_linear == 0 ? i : model->n_linear + i - n_products) * 16 + lane] * scale;
@@ -62,7 +63,8 @@ static double derivative(const tacit_record_model_t *model, const float *block, 
   return (double)rows[i / p * 16 + lane] * scale * (double)block[i % p * 16 + lane];
 }
 
-/* The square in eight partial sums: a predictor's features, and what they do not multiply, each begin with the first. */
+/* The square in eight partial sums: a predictor's features, and what they do not multiply, each begin with
+ * the first. */
 static double square_of(const tacit_record_model_t *model, const double *sum) {
   double q[8] = {0};
   size_t p = model->n_linear > 0 ? model->n_features : model->dim;
@@ -104,7 +106,9 @@ static tacit_curator_t *open_curator(const tacit_record_model_t *model, uint64_t
   settings.clip_bound_grad = bound;
   settings.max_unit_rows = max_rows;
   size_t n_units, *offsets = make_offsets(seed, &n_units);
-  assert_ok(tacit_curator_new_exposed(&curator, make_records(model, offsets, n_units), model, &settings, &err), err);
+  assert_ok(
+      tacit_curator_new_exposed(&curator, make_records(model, offsets, n_units), model, &settings, &err),
+      err);
   free(offsets);
   assert_ok(tacit_curator_reserve(curator, n_theta, &err), err);
   support_rng_t rng = {4};
@@ -120,7 +124,8 @@ static sums_t reference_sums(const tacit_record_model_t *model, uint64_t seed) {
   tacit_curator_t *curator = open_curator(model, seed, 1);
   for (size_t u = 0; u < curator->door->n_units; u++) {
     for (size_t k = 0; k < n_theta; k++) {
-      reference_unit(curator, u, curator->theta_float + k * model->dim, sums.sums + k * model->dim, &sums.notes);
+      reference_unit(curator, u, curator->theta_float + k * model->dim, sums.sums + k * model->dim,
+                     &sums.notes);
     }
   }
   tacit_curator_free(curator);
@@ -152,9 +157,12 @@ static void test_a_unit_with_more_rows_than_were_said_is_refused(void **state) {
   tacit_curator_t *curator;
   tacit_error_t err;
   settings.clip_bound_grad = bound;
-  for (settings.max_unit_rows = 1; settings.max_unit_rows < max_rows; settings.max_unit_rows += max_rows - 2) {
+  for (settings.max_unit_rows = 1; settings.max_unit_rows < max_rows;
+       settings.max_unit_rows += max_rows - 2) {
     size_t n_units, *offsets = make_offsets(1, &n_units);
-    assert_int_equal(tacit_curator_new_exposed(&curator, make_records(&model, offsets, n_units), &model, &settings, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(
+        tacit_curator_new_exposed(&curator, make_records(&model, offsets, n_units), &model, &settings, &err),
+        TACIT_ERR_ARGUMENT);
     assert_string_equal(err.field, "max_unit_rows");
     assert_null(curator);
     free(offsets);
@@ -175,8 +183,11 @@ static void test_minibatches_of_units_are_refused(void **state) {
   assert_ok(tacit_noise_new_seeded_not_private(&settings.subset_noise, 1, &err), err);
   settings.clip_bound_grad = bound;
   settings.max_unit_rows = max_rows;
-  assert_ok(tacit_curator_new_exposed(&curator, make_records(&model, offsets, n_units), &model, &settings, &err), err);
-  assert_int_equal(tacit_curator_release_sampled_gradient(curator, 1, theta, 0.25, 1, out, &err), TACIT_ERR_STATE);
+  assert_ok(
+      tacit_curator_new_exposed(&curator, make_records(&model, offsets, n_units), &model, &settings, &err),
+      err);
+  assert_int_equal(tacit_curator_release_sampled_gradient(curator, 1, theta, 0.25, 1, out, &err),
+                   TACIT_ERR_STATE);
   assert_string_equal(err.field, "unit");
   tacit_curator_free(curator);
   tacit_noise_free(settings.subset_noise);

@@ -22,12 +22,16 @@ static inline column_t text(const int32_t *offsets, const char *bytes, int64_t n
 
 /* A stream of one chunk of one column. */
 static inline stream_t one(const char *name, const char *format, const column_t *column) {
-  return (stream_t){.names = {name}, .formats = {format}, .n_columns = 1,
-                    .chunks = {{.length = column->length, .columns = column, .n_columns = 1}}, .n_chunks = 1};
+  return (stream_t){.names = {name},
+                    .formats = {format},
+                    .n_columns = 1,
+                    .chunks = {{.length = column->length, .columns = column, .n_columns = 1}},
+                    .n_chunks = 1};
 }
 
-static inline tacit_status_t read_watched(stream_t *stream, const char *schema_text, const tacit_stream_watch_t *watch,
-                                          tacit_table_t **table, tacit_table_notes_t *notes, tacit_error_t *err) {
+static inline tacit_status_t read_watched(stream_t *stream, const char *schema_text,
+                                          const tacit_stream_watch_t *watch, tacit_table_t **table,
+                                          tacit_table_notes_t *notes, tacit_error_t *err) {
   tacit_schema_t *schema = schema_of(schema_text);
   struct ArrowArrayStream arrow = stream_of(stream);
   tacit_status_t status = tacit_table_read_stream(table, &arrow, schema, NULL, 0, watch, notes, err);
@@ -48,6 +52,7 @@ static inline tacit_table_t *read_stream(stream_t *stream, const char *schema) {
 #define NUMERIC "columns: {x: {type: numeric, lower: -1e300, upper: 1e300, missing: 7}}"
 #define INTEGER "columns: {x: {type: integer, lower: -1e300, upper: 1e300, missing: 7}}"
 #define BINARY "columns: {x: {type: binary, missing: 0}}"
-#define LEVELS "columns: {x: {type: categorical, levels: ['-1', '0', '12', long enough for a view], missing: '0'}}"
+#define LEVELS                                                                                               \
+  "columns: {x: {type: categorical, levels: ['-1', '0', '12', long enough for a view], missing: '0'}}"
 
 #endif

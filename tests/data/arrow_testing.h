@@ -25,7 +25,8 @@ typedef struct chunk {
 } chunk_t;
 
 typedef struct stream {
-  const char *names[ARROW_COLUMNS], *formats[ARROW_COLUMNS], *dictionaries[ARROW_COLUMNS]; /* NULL: no dictionary */
+  const char *names[ARROW_COLUMNS], *formats[ARROW_COLUMNS],
+      *dictionaries[ARROW_COLUMNS]; /* NULL: no dictionary */
   int64_t n_columns;
   chunk_t chunks[ARROW_CHUNKS];
   size_t n_chunks;
@@ -56,7 +57,8 @@ static void release_schema(struct ArrowSchema *schema) {
 }
 
 static void make_schema(stream_t *stream, const char *format, const char *name, struct ArrowSchema *out) {
-  *out = (struct ArrowSchema){.format = format, .name = name, .release = release_schema, .private_data = stream};
+  *out =
+      (struct ArrowSchema){.format = format, .name = name, .release = release_schema, .private_data = stream};
   stream->n_schemas_open++;
 }
 
@@ -97,9 +99,13 @@ static void release_array(struct ArrowArray *array) {
 }
 
 static void make_array(stream_t *stream, const column_t *column, struct ArrowArray *out) {
-  *out = (struct ArrowArray){.length = column->length, .offset = column->offset, .null_count = column->null_count,
-                             .n_buffers = column->n_buffers, .buffers = (const void **)(uintptr_t)column->buffers,
-                             .release = release_array, .private_data = stream};
+  *out = (struct ArrowArray){.length = column->length,
+                             .offset = column->offset,
+                             .null_count = column->null_count,
+                             .n_buffers = column->n_buffers,
+                             .buffers = (const void **)(uintptr_t)column->buffers,
+                             .release = release_array,
+                             .private_data = stream};
   stream->n_arrays_open++;
   if (column->dictionary != NULL) {
     out->dictionary = malloc(sizeof *out);
@@ -118,7 +124,10 @@ static int get_next(struct ArrowArrayStream *self, struct ArrowArray *out) {
     return 0;
   }
   const chunk_t *chunk = &stream->chunks[k];
-  column_t all = {.buffers = {chunk->validity}, .n_buffers = 1, .length = chunk->length, .offset = chunk->offset,
+  column_t all = {.buffers = {chunk->validity},
+                  .n_buffers = 1,
+                  .length = chunk->length,
+                  .offset = chunk->offset,
                   .null_count = chunk->null_count};
   make_array(stream, &all, out);
   out->buffers = (const void **)(uintptr_t)&chunk->validity;
@@ -146,13 +155,17 @@ static void release_stream(struct ArrowArrayStream *self) {
 static inline struct ArrowArrayStream stream_of(stream_t *stream) {
   stream->n_next = 0;
   stream->n_streams_released = 0;
-  return (struct ArrowArrayStream){.get_schema = get_schema, .get_next = get_next, .get_last_error = get_last_error,
-                                   .release = release_stream, .private_data = stream};
+  return (struct ArrowArrayStream){.get_schema = get_schema,
+                                   .get_next = get_next,
+                                   .get_last_error = get_last_error,
+                                   .release = release_stream,
+                                   .private_data = stream};
 }
 
 /* Everything was released, and once. */
 static inline bool is_settled(const stream_t *stream) {
-  return stream->n_streams_released == 1 && stream->n_released_twice == 0 && stream->n_schemas_open == 0 && stream->n_arrays_open == 0;
+  return stream->n_streams_released == 1 && stream->n_released_twice == 0 && stream->n_schemas_open == 0 &&
+         stream->n_arrays_open == 0;
 }
 
 #endif

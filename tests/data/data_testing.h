@@ -43,12 +43,13 @@ static inline tacit_schema_t *schema_of(const char *text) {
 }
 
 static const char *const plain_schema =
-    "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n  k: {type: integer, lower: 0, upper: 5, missing: 2}\n"
+    "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n  k: {type: integer, lower: 0, upper: 5, "
+    "missing: 2}\n"
     "  s: {type: categorical, levels: [F, M, 'a \"b\"']}\n  y: {type: binary}\n";
 
 /* Write the bytes to the file and read them by plain_schema. */
-static inline tacit_status_t read_text(const char *text, size_t n, tacit_table_t **table, tacit_table_notes_t *notes,
-                                       tacit_error_t *err) {
+static inline tacit_status_t read_text(const char *text, size_t n, tacit_table_t **table,
+                                       tacit_table_notes_t *notes, tacit_error_t *err) {
   tacit_schema_t *schema = schema_of(plain_schema);
   write_file(text, n);
   tacit_status_t status = tacit_table_read(table, file, schema, NULL, 0, notes, err);

@@ -27,7 +27,8 @@ static void test_every_width_of_number(void **state) {
   const struct {
     const char *format;
     const void *values;
-  } cases[] = {{"c", c}, {"s", s}, {"i", i}, {"l", l}, {"e", e}, {"f", f}, {"g", g}, {"C", C}, {"S", S}, {"I", I}, {"L", L}};
+  } cases[] = {{"c", c}, {"s", s}, {"i", i}, {"l", l}, {"e", e}, {"f", f},
+               {"g", g}, {"C", C}, {"S", S}, {"I", I}, {"L", L}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     column_t column = plain(cases[k].values, 3);
     stream_t stream = one("x", cases[k].format, &column);
@@ -57,8 +58,10 @@ static void test_numbers_round_as_csv_does(void **state) {
   const int64_t l[] = {INT64_MAX, INT64_MIN, 9007199254740993};
   column_t column = plain(l, 3);
   stream_t stream = one("x", "l", &column);
-  expect(&stream, NUMERIC, "x", (const double[]){strtod("9223372036854775807", NULL), strtod("-9223372036854775808", NULL),
-                                                 strtod("9007199254740993", NULL)}, 3);
+  expect(&stream, NUMERIC, "x",
+         (const double[]){strtod("9223372036854775807", NULL), strtod("-9223372036854775808", NULL),
+                          strtod("9007199254740993", NULL)},
+         3);
   const uint64_t decimals[] = {123456789, 0, (uint64_t)-5, UINT64_MAX, 0x4B3B4CA85A86C47A, 0x098A2240, 10, 0};
   column = plain(decimals, 4); /* 128 bits each */
   const struct {
@@ -120,12 +123,14 @@ static void test_layouts_of_text(void **state) {
   memcpy(&views[0][1], "12", 2);
   memcpy(&views[4][1], "NA", 2);
   const int64_t sizes[] = {0, 26};
-  column = (column_t){.buffers = {nulls, views, "", words, sizes}, .n_buffers = 5, .length = 5, .null_count = 1};
+  column =
+      (column_t){.buffers = {nulls, views, "", words, sizes}, .n_buffers = 5, .length = 5, .null_count = 1};
   stream = one("x", "vu", &column);
   expect(&stream, LEVELS, "x", level_places, 5);
 }
 
-/* The order of a dictionary and its unused entries, be they no level at all, mean nothing; its places may have any width. */
+/* The order of a dictionary and its unused entries, be they no level at all, mean nothing; its places may
+ * have any width. */
 static void test_dictionaries(void **state) {
   const int32_t offsets[] = {0, 6, 28, 28, 30, 32};
   const unsigned char entry_nulls[] = {0xFB};
@@ -159,15 +164,19 @@ static void test_dictionaries(void **state) {
 static void test_offsets_slices_and_chunks(void **state) {
   const double g[] = {99, 98, 1, 2, 3, 4};
   const int32_t offsets[] = {0, 1, 3, 4, 5, 6};
-  const unsigned char bits[] = {0x17}; /* of g, from its own offset 1 and the table's 1: 1 and 3 are there, 2 is null */
+  const unsigned char bits[] = {
+      0x17}; /* of g, from its own offset 1 and the table's 1: 1 and 3 are there, 2 is null */
   const unsigned char rows[] = {0x0E}; /* of the table, from its offset 1 */
   column_t columns[] = {{.buffers = {bits, g}, .n_buffers = 2, .length = 5, .offset = 1, .null_count = 2},
                         {.buffers = {NULL, offsets, "???FMF"}, .n_buffers = 3, .length = 4, .offset = 1}};
-  stream_t stream = {.names = {"x", "s", "unused"}, .formats = {"g", "u", "tdD"}, .n_columns = 2, .n_chunks = 3};
+  stream_t stream = {
+      .names = {"x", "s", "unused"}, .formats = {"g", "u", "tdD"}, .n_columns = 2, .n_chunks = 3};
   stream.chunks[0] = (chunk_t){.length = 0, .columns = columns, .n_columns = 2};
-  stream.chunks[1] = (chunk_t){.length = 3, .offset = 1, .null_count = 1, .validity = rows, .columns = columns, .n_columns = 2};
+  stream.chunks[1] = (chunk_t){
+      .length = 3, .offset = 1, .null_count = 1, .validity = rows, .columns = columns, .n_columns = 2};
   stream.chunks[2] = (chunk_t){.length = 1, .offset = 1, .columns = columns, .n_columns = 2};
-  const char *schema = "columns: {x: {type: numeric, lower: 0, upper: 50, missing: 7}, s: {type: categorical, levels: [F, M]}}";
+  const char *schema = "columns: {x: {type: numeric, lower: 0, upper: 50, missing: 7}, s: {type: "
+                       "categorical, levels: [F, M]}}";
   tacit_table_t *table = read_stream(&stream, schema);
   const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s");
   assert_int_equal(tacit_table_n_rows(table), 4);
@@ -178,7 +187,8 @@ static void test_offsets_slices_and_chunks(void **state) {
 
 /* ---- beside CSV ---- */
 
-/* Random records, missing values and bad ranges among them, in random chunks: the same table, notes and all, as from a file. */
+/* Random records, missing values and bad ranges among them, in random chunks: the same table, notes and all,
+ * as from a file. */
 static void test_random_streams_equal_csv(void **state) {
   enum { n_rows = 9000 };
   static double x[n_rows];
@@ -196,7 +206,11 @@ static void test_random_streams_equal_csv(void **state) {
     bits[i / 8] = (unsigned char)(bits[i / 8] | !is_null << i % 8);
     y[i / 8] = (unsigned char)(y[i / 8] | is_true << i % 8);
     tacit_text_printf(&csv, is_null ? "," : "%.9f,", x[i]);
-    tacit_text_printf(&csv, "%d,%s,%d\n", (int)id[i], level[i] == 0 ? "F" : level[i] == 1 ? "M" : "NA", is_true);
+    tacit_text_printf(&csv, "%d,%s,%d\n", (int)id[i],
+                      level[i] == 0   ? "F"
+                      : level[i] == 1 ? "M"
+                                      : "NA",
+                      is_true);
   }
   const column_t entries = text((const int32_t[]){0, 1, 2, 4}, "FMNA", 3);
   const char *schema_text = "unit: who\nmax_rows: 3\ncolumns:\n  who: {type: id}\n"
@@ -210,11 +224,15 @@ static void test_random_streams_equal_csv(void **state) {
   assert_ok(tacit_table_read(&from_csv, file, schema, NULL, 0, &csv_notes, &err), err);
   for (int repeat = 0; repeat < 6; repeat++) {
     static column_t columns[ARROW_CHUNKS][4];
-    stream_t stream = {.names = {"s", "who", "y", "x"}, .formats = {"i", "l", "b", "g"}, .dictionaries = {"u"}, .n_columns = 4,
+    stream_t stream = {.names = {"s", "who", "y", "x"},
+                       .formats = {"i", "l", "b", "g"},
+                       .dictionaries = {"u"},
+                       .n_columns = 4,
                        .n_chunks = ARROW_CHUNKS};
     int64_t first = 0;
     for (int64_t k = 0; k < ARROW_CHUNKS; k++) {
-      int64_t n = k + 1 < ARROW_CHUNKS ? (int64_t)draw_below(&seed, (size_t)(n_rows - first + 1)) : n_rows - first;
+      int64_t n =
+          k + 1 < ARROW_CHUNKS ? (int64_t)draw_below(&seed, (size_t)(n_rows - first + 1)) : n_rows - first;
       column_t of[] = {plain(level, n), plain(id, n), plain(y, n), with_nulls(plain(x, n), bits)};
       of[0].dictionary = &entries;
       for (size_t j = 0; j < 4; j++) {
@@ -226,14 +244,16 @@ static void test_random_streams_equal_csv(void **state) {
     }
     assert_ok(read_watched(&stream, schema_text, NULL, &from_stream, &stream_notes, &err), err);
     size_t n_units, n_csv_units;
-    const size_t *offsets = tacit_table_unit_offsets(from_stream, &n_units), *csv_offsets = tacit_table_unit_offsets(from_csv, &n_csv_units);
+    const size_t *offsets = tacit_table_unit_offsets(from_stream, &n_units),
+                 *csv_offsets = tacit_table_unit_offsets(from_csv, &n_csv_units);
     assert_int_equal(n_units, n_csv_units);
     assert_memory_equal(offsets, csv_offsets, (n_units + 1) * sizeof *offsets);
     size_t n = tacit_table_n_rows(from_csv);
     assert_int_equal(tacit_table_n_rows(from_stream), n);
     for (size_t j = 0; j < 3; j++) {
       const char *name = j == 0 ? "x" : j == 1 ? "s" : "y";
-      assert_memory_equal(tacit_table_column(from_stream, name), tacit_table_column(from_csv, name), n * sizeof(double));
+      assert_memory_equal(tacit_table_column(from_stream, name), tacit_table_column(from_csv, name),
+                          n * sizeof(double));
     }
     assert_memory_equal(&stream_notes, &csv_notes, sizeof csv_notes);
     tacit_table_free(from_stream);
@@ -254,9 +274,13 @@ static void test_import_of_a_stream_equals_reading_it(void **state) {
     id[i] = (int64_t)draw_below(&seed, 6000);
   }
   const column_t columns[] = {plain(x, n), plain(id, n)};
-  stream_t stream = {.names = {"x", "id"}, .formats = {"g", "l"}, .n_columns = 2,
-                     .chunks = {{.length = n, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
-  const char *text_of_schema = "unit: id\nmax_rows: 2\ncolumns: {id: {type: id}, x: {type: numeric, lower: 0, upper: 900}}";
+  stream_t stream = {.names = {"x", "id"},
+                     .formats = {"g", "l"},
+                     .n_columns = 2,
+                     .chunks = {{.length = n, .columns = columns, .n_columns = 2}},
+                     .n_chunks = 1};
+  const char *text_of_schema =
+      "unit: id\nmax_rows: 2\ncolumns: {id: {type: id}, x: {type: numeric, lower: 0, upper: 900}}";
   tacit_schema_t *schema = schema_of(text_of_schema);
   char directory[128], path[512];
   snprintf(directory, sizeof directory, "%s/columns", folder);
@@ -267,7 +291,8 @@ static void test_import_of_a_stream_equals_reading_it(void **state) {
   assert_true(arrow.release == NULL && is_settled(&stream));
   assert_ok(tacit_table_read(&imported, directory, schema, NULL, 0, NULL, &err), err);
   assert_int_equal(tacit_table_n_rows(imported), tacit_table_n_rows(read));
-  assert_memory_equal(tacit_table_column(imported, "x"), tacit_table_column(read, "x"), tacit_table_n_rows(read) * sizeof(double));
+  assert_memory_equal(tacit_table_column(imported, "x"), tacit_table_column(read, "x"),
+                      tacit_table_n_rows(read) * sizeof(double));
   tacit_table_free(imported);
   tacit_table_free(read);
   arrow = stream_of(&stream);
@@ -313,12 +338,17 @@ static void test_a_draft_asks_for_no_record(void **state) {
 /* What is said of records is for their holder; of the schema alone for anybody. */
 static void test_a_report_tells_records_apart(void **state) {
   (void)state;
-  static const char yaml[] = "columns: {age: {type: numeric, lower: 0, upper: 2}, only: {type: categorical, levels: [a]}}\n";
+  static const char yaml[] =
+      "columns: {age: {type: numeric, lower: 0, upper: 2}, only: {type: categorical, levels: [a]}}\n";
   static const double ages[] = {1, 2, 50, 2};
   static const int32_t ends[] = {0, 1, 2, 3, 4};
-  const column_t columns[] = {{.buffers = {NULL, ages}, .n_buffers = 2, .length = 4}, {.buffers = {NULL, ends, "aaaa"}, .n_buffers = 3, .length = 4}};
-  stream_t stream = {
-      .names = {"age", "only"}, .formats = {"g", "u"}, .n_columns = 2, .chunks = {{.length = 4, .columns = columns, .n_columns = 2}}, .n_chunks = 1};
+  const column_t columns[] = {{.buffers = {NULL, ages}, .n_buffers = 2, .length = 4},
+                              {.buffers = {NULL, ends, "aaaa"}, .n_buffers = 3, .length = 4}};
+  stream_t stream = {.names = {"age", "only"},
+                     .formats = {"g", "u"},
+                     .n_columns = 2,
+                     .chunks = {{.length = 4, .columns = columns, .n_columns = 2}},
+                     .n_chunks = 1};
   tacit_schema_t *schema;
   tacit_schema_report_t report;
   tacit_error_t err;
@@ -328,7 +358,8 @@ static void test_a_report_tells_records_apart(void **state) {
   assert_non_null(strstr(report.warns, "column 'only' has a single level"));
   assert_null(report.for_holder);
   struct ArrowArrayStream arrow = stream_of(&stream);
-  assert_ok(tacit_schema_report_records(schema, &(tacit_data_source_t){.stream = &arrow}, &report, &err), err);
+  assert_ok(tacit_schema_report_records(schema, &(tacit_data_source_t){.stream = &arrow}, &report, &err),
+            err);
   assert_non_null(strstr(report.for_holder, "for the holder of the data only: "));
   assert_int_equal(report.n_rows, 4);
   assert_int_equal(report.n_units, 4);

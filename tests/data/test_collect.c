@@ -6,10 +6,13 @@
 
 enum { N_COLUMNS = 4 };
 static const char *const columns[N_COLUMNS] = {"x", "k", "s", "y"};
-static const char persons[] = "unit: who\nmax_rows: 3\ncolumns:\n  who: {type: id}\n  x: {type: numeric, lower: -10, upper: 10}\n"
-                              "  k: {type: integer, lower: 0, upper: 5}\n  s: {type: categorical, levels: [F, M]}\n  y: {type: binary}\n";
+static const char persons[] =
+    "unit: who\nmax_rows: 3\ncolumns:\n  who: {type: id}\n  x: {type: numeric, lower: -10, upper: 10}\n"
+    "  k: {type: integer, lower: 0, upper: 5}\n  s: {type: categorical, levels: [F, M]}\n  y: {type: "
+    "binary}\n";
 
-static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records,
+                           tacit_error_t *err) {
   size_t *n_calls = user;
   ++*n_calls;
   return tacit_table_pack(records, table, columns, N_COLUMNS, 1, NULL, err);
@@ -22,8 +25,13 @@ static void write_rows(size_t n, size_t bad) {
   tacit_text_printf(&text, "who,x,k,s,y\n");
   for (size_t i = 0; i < n; i++) {
     const char *k = draw_below(&seed, 9) == 0 ? "" : "3";
-    tacit_text_printf(&text, "p%zu,%.3f,%s,%s,%zu\n", draw_below(&seed, n / 2 + 1), (double)draw_below(&seed, 21000) / 1000 - 10.5,
-                      strcmp(k, "") == 0 && bad == SIZE_MAX - 1 ? "1" : k, i == bad ? "other" : i % 3 == 0 ? "F" : "M", i % 2);
+    tacit_text_printf(&text, "p%zu,%.3f,%s,%s,%zu\n", draw_below(&seed, n / 2 + 1),
+                      (double)draw_below(&seed, 21000) / 1000 - 10.5,
+                      strcmp(k, "") == 0 && bad == SIZE_MAX - 1 ? "1" : k,
+                      i == bad     ? "other"
+                      : i % 3 == 0 ? "F"
+                                   : "M",
+                      i % 2);
   }
   assert_false(text.failed);
   write_file(text.data, text.length);
@@ -37,13 +45,15 @@ typedef struct collected {
   size_t n_calls;
 } collected_t;
 
-static tacit_status_t collect(collected_t *c, const char *schema_text, bool is_whole, size_t n_threads, const tacit_stream_watch_t *watch,
-                              tacit_error_t *err) {
+static tacit_status_t collect(collected_t *c, const char *schema_text, bool is_whole, size_t n_threads,
+                              const tacit_stream_watch_t *watch, tacit_error_t *err) {
   *c = (collected_t){0};
   tacit_schema_t *schema = schema_of(schema_text);
-  const tacit_packer_t packer = {.pack = pack, .user = &c->n_calls, .is_whole = is_whole, .n_threads = n_threads};
+  const tacit_packer_t packer = {
+      .pack = pack, .user = &c->n_calls, .is_whole = is_whole, .n_threads = n_threads};
   const tacit_data_source_t source = {.path = file, .watch = watch};
-  tacit_status_t status = tacit_records_collect(&c->records, &c->table, &source, schema, columns, N_COLUMNS, &packer, &c->notes, err);
+  tacit_status_t status = tacit_records_collect(&c->records, &c->table, &source, schema, columns, N_COLUMNS,
+                                                &packer, &c->notes, err);
   assert_true((c->records != NULL) == (status == TACIT_OK) && (c->table != NULL) == (status == TACIT_OK));
   tacit_schema_free(schema);
   return status;
@@ -57,21 +67,24 @@ static void drop(collected_t *c) {
 static void assert_same(const collected_t *a, const collected_t *b) {
   size_t n_blocks = tacit_records_n_blocks(a->records), n_units[2];
   assert_int_equal(tacit_records_n(a->records), tacit_records_n(b->records));
-  assert_memory_equal(tacit_records_block(a->records, 0), tacit_records_block(b->records, 0), n_blocks * N_COLUMNS * TACIT_BLOCK * sizeof(float));
+  assert_memory_equal(tacit_records_block(a->records, 0), tacit_records_block(b->records, 0),
+                      n_blocks * N_COLUMNS * TACIT_BLOCK * sizeof(float));
   assert_memory_equal(&a->notes, &b->notes, sizeof a->notes);
   assert_int_equal(tacit_table_n_rows(a->table), tacit_table_n_rows(b->table));
-  const size_t *of_a = tacit_records_unit_offsets(a->records, &n_units[0]), *of_b = tacit_records_unit_offsets(b->records, &n_units[1]);
+  const size_t *of_a = tacit_records_unit_offsets(a->records, &n_units[0]),
+               *of_b = tacit_records_unit_offsets(b->records, &n_units[1]);
   assert_true(n_units[0] == n_units[1] && (of_a == NULL) == (of_b == NULL));
   for (size_t j = 0; j < N_COLUMNS; j++) {
-    tacit_column_notes_t first = tacit_table_column_notes(a->table, columns[j]), second = tacit_table_column_notes(b->table, columns[j]);
+    tacit_column_notes_t first = tacit_table_column_notes(a->table, columns[j]),
+                         second = tacit_table_column_notes(b->table, columns[j]);
     assert_memory_equal(&first, &second, sizeof first);
     assert_null(tacit_table_column(a->table, columns[j]));
   }
 }
 
-static const char gaps[] =
-    "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n  k: {type: integer, lower: 0, upper: 5, missing: drop}\n"
-    "  s: {type: categorical, levels: [F, M]}\n  y: {type: binary}\n";
+static const char gaps[] = "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n  k: {type: integer, "
+                           "lower: 0, upper: 5, missing: drop}\n"
+                           "  s: {type: categorical, levels: [F, M]}\n  y: {type: binary}\n";
 
 static void test_records_are_those_of_the_whole_table(void **state) {
   static const size_t sizes[] = {1, 15, 16384, 16385, 60001};
@@ -105,7 +118,8 @@ static void test_no_rows_and_persons(void **state) {
   tacit_text_clear(&private_n);
   write_rows(40000, SIZE_MAX - 1);
   assert_ok(collect(&c, persons, false, 1, NULL, &err), err);
-  assert_true(c.n_calls == 1 && c.notes.n_rows_dropped > 0 && tacit_records_n(c.records) == 40000 - c.notes.n_rows_dropped);
+  assert_true(c.n_calls == 1 && c.notes.n_rows_dropped > 0 &&
+              tacit_records_n(c.records) == 40000 - c.notes.n_rows_dropped);
   drop(&c);
 }
 
@@ -139,7 +153,8 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
     const tacit_packer_t packer = {.pack = pack, .user = &c.n_calls, .n_threads = 2};
     const tacit_data_source_t source = {.path = file};
     tacit_alloc_fail_at(k);
-    status = tacit_records_collect(&c.records, &c.table, &source, schema, columns, N_COLUMNS, &packer, &c.notes, &err);
+    status = tacit_records_collect(&c.records, &c.table, &source, schema, columns, N_COLUMNS, &packer,
+                                   &c.notes, &err);
     tacit_alloc_fail_at(0);
     assert_true(status == TACIT_OK || (status == TACIT_ERR_MEMORY && err.status == status));
     assert_true((c.records != NULL) == (status == TACIT_OK));
@@ -151,7 +166,8 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_records_are_those_of_the_whole_table), cmocka_unit_test(test_no_rows_and_persons),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_records_are_those_of_the_whole_table),
+                                     cmocka_unit_test(test_no_rows_and_persons),
                                      cmocka_unit_test(test_what_fails_late_leaves_nothing),
                                      cmocka_unit_test(test_every_failed_allocation_is_an_error_return)};
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -45,7 +45,8 @@ static tacit_status_t import_file(const char *schema_text, tacit_table_notes_t *
   return status;
 }
 
-static tacit_status_t open_columns(const char *schema_text, tacit_table_t **table, tacit_table_notes_t *notes, tacit_error_t *err) {
+static tacit_status_t open_columns(const char *schema_text, tacit_table_t **table, tacit_table_notes_t *notes,
+                                   tacit_error_t *err) {
   tacit_schema_t *schema = schema_of(schema_text);
   tacit_status_t status = tacit_table_read(table, columns, schema, NULL, 0, notes, err);
   tacit_schema_free(schema);
@@ -91,19 +92,23 @@ static void check_same(const char *schema_text) {
 }
 
 static void write_rows(size_t n_rows, size_t n_persons, uint64_t seed) {
-  static const char *const levels[] = {"F", "M", "\"a \"\"b\"\"\""}, *const integers[] = {"", "0", "3", "9", "NA"};
+  static const char *const levels[] = {"F", "M", "\"a \"\"b\"\"\""}, *const integers[] = {"", "0", "3", "9",
+                                                                                          "NA"};
   tacit_text_t text = {0};
   tacit_text_printf(&text, "x,who,k,s,y\n");
   for (size_t i = 0; i < n_rows; i++) {
-    tacit_text_printf(&text, "%.17g,p%zu,%s,%s,%zu\n", (double)draw_below(&seed, 30000) / 1000 - 15, draw_below(&seed, n_persons),
-                      integers[draw_below(&seed, 5)], levels[draw_below(&seed, 3)], draw_below(&seed, 2));
+    tacit_text_printf(&text, "%.17g,p%zu,%s,%s,%zu\n", (double)draw_below(&seed, 30000) / 1000 - 15,
+                      draw_below(&seed, n_persons), integers[draw_below(&seed, 5)],
+                      levels[draw_below(&seed, 3)], draw_below(&seed, 2));
   }
   write_file(text.data, text.length);
   tacit_text_clear(&text);
 }
 
 static void test_same_as_csv(void **state) {
-  for (size_t n = 1; n < 40000; n = n < 8190 ? n * 5 + 3185 : n < 8193 ? n + 1 : n * 3) { /* 8191 to 8193: buffers just full */
+  for (size_t n = 1; n < 40000; n = n < 8190   ? n * 5 + 3185
+                                    : n < 8193 ? n + 1
+                                               : n * 3) { /* 8191 to 8193: buffers just full */
     write_rows(n, 10, n);
     check_same(plain_schema);
   }
@@ -114,7 +119,8 @@ static void test_same_as_csv(void **state) {
 static void test_persons_as_csv(void **state) {
   char schema[512];
   for (size_t n_persons = 1; n_persons <= 20000; n_persons *= 20) {
-    snprintf(schema, sizeof schema, "unit: who\nmax_rows: %d\n%s  who: {type: id}\n", n_persons == 1 ? 20000 : 2, plain_schema);
+    snprintf(schema, sizeof schema, "unit: who\nmax_rows: %d\n%s  who: {type: id}\n",
+             n_persons == 1 ? 20000 : 2, plain_schema);
     write_rows(20000, n_persons, n_persons);
     check_same(schema);
   }
@@ -150,11 +156,13 @@ static void test_for_its_owner_alone(void **state) {
 
 /* Whatever a schema can be, the manifest says it again. */
 static void test_manifest_keeps_the_schema(void **state) {
-  const char *text = "unit: \"wh\\\"o\\t\"\nmax_rows: 7\ncolumns:\n"
-                     "  \"a\\u2028b\": {type: numeric, lower: -0.12345678901234567, upper: 1e300, missing: 0.3}\n"
-                     "  yes: {type: integer, lower: -3, upper: 4, missing: upper, out_of_range: error}\n"
-                     "  \"\\U0001F600: {\": {type: categorical, levels: [\"no\", 'x, y]', \"\\x07\", '12'], missing: \"\\x07\"}\n"
-                     "  b: {type: binary, missing: drop}\n  \"wh\\\"o\\t\": {type: id}\n";
+  const char *text =
+      "unit: \"wh\\\"o\\t\"\nmax_rows: 7\ncolumns:\n"
+      "  \"a\\u2028b\": {type: numeric, lower: -0.12345678901234567, upper: 1e300, missing: 0.3}\n"
+      "  yes: {type: integer, lower: -3, upper: 4, missing: upper, out_of_range: error}\n"
+      "  \"\\U0001F600: {\": {type: categorical, levels: [\"no\", 'x, y]', \"\\x07\", '12'], missing: "
+      "\"\\x07\"}\n"
+      "  b: {type: binary, missing: drop}\n  \"wh\\\"o\\t\": {type: id}\n";
   tacit_schema_t *schema = schema_of(text);
   size_t counts[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   tacit_manifest_t made = {.n_rows = 99, .n_units = 30, .n_rows_dropped = 2, .n_columns = 4};
@@ -173,9 +181,11 @@ static void test_manifest_keeps_the_schema(void **state) {
   for (size_t i = 0; i < tacit_schema_n_columns(schema); i++) {
     const tacit_column_schema_t *a = tacit_schema_column(schema, i), *b = tacit_schema_column(read.schema, i);
     assert_string_equal(a->name, b->name);
-    assert_true(a->type == b->type && a->lower == b->lower && a->upper == b->upper && a->missing == b->missing);
-    assert_true((a->missing_value == b->missing_value || (isnan(a->missing_value) && isnan(b->missing_value))) &&
-                a->out_of_range == b->out_of_range && a->n_levels == b->n_levels);
+    assert_true(a->type == b->type && a->lower == b->lower && a->upper == b->upper &&
+                a->missing == b->missing);
+    assert_true(
+        (a->missing_value == b->missing_value || (isnan(a->missing_value) && isnan(b->missing_value))) &&
+        a->out_of_range == b->out_of_range && a->n_levels == b->n_levels);
     for (size_t k = 0; k < a->n_levels; k++) {
       assert_string_equal(a->levels[k], b->levels[k]);
     }
@@ -193,7 +203,8 @@ static void test_other_schemas_are_refused(void **state) {
       {"lower: -10, upper: 10", "lower: -10, upper: 10.5", "column 'x' had upper 10, now 10.5; import again"},
       {"lower: -10, upper: 10", "lower: -11, upper: 10", "column 'x' had lower -10, now -11; import again"},
       {"numeric", "integer", "column 'x' had type numeric, now integer; import again"},
-      {"upper: 10}", "upper: 10, out_of_range: error}", "column 'x' had out_of_range: clamp, now error; import again"},
+      {"upper: 10}", "upper: 10, out_of_range: error}",
+       "column 'x' had out_of_range: clamp, now error; import again"},
       {"upper: 10}", "upper: 10, missing: 0}", "column 'x' had missing: error, now a value; import again"},
       {"missing: 2", "missing: drop", "column 'k' had missing: a value, now drop; import again"},
       {"missing: 2", "missing: 3", "column 'k' had missing: 2, now 3; import again"},
@@ -220,7 +231,8 @@ static void test_other_schemas_are_refused(void **state) {
     tacit_text_clear(&text);
   }
   /* what has no part in values may change; a column that is not needed too */
-  const char *other = "dataset: d\nrelation: add-remove\ncolumns: {y: {type: binary}, x: {type: numeric, lower: -99, upper: 99}}";
+  const char *other = "dataset: d\nrelation: add-remove\ncolumns: {y: {type: binary}, x: {type: numeric, "
+                      "lower: -99, upper: 99}}";
   tacit_schema_t *schema = schema_of(other);
   const char *names[] = {"y"};
   assert_ok(tacit_table_read(&table, columns, schema, names, 1, NULL, &err), err);
@@ -241,33 +253,55 @@ static void put(const char *name, const char *bytes, size_t n) {
 
 /* One clear line for files that are gone, too short, too long, or something else. */
 static void test_damage_is_noticed(void **state) {
-  const char *schema = "unit: who\nmax_rows: 2\ncolumns:\n  x: {type: numeric, lower: -10, upper: 10}\n  who: {type: id}\n";
+  const char *schema =
+      "unit: who\nmax_rows: 2\ncolumns:\n  x: {type: numeric, lower: -10, upper: 10}\n  who: {type: id}\n";
   tacit_table_t *table;
   tacit_error_t err;
   write_rows(50, 40, 3);
   for (int damage = 0; damage < 9; damage++) {
-    static const char *const said[] = {"column-0001.f64 is damaged", "column-0001.f64 is damaged", "column-0001.f64: No such file",
-                                       "units.u64 is damaged",       "units.u64 is damaged",       "units.u64 is damaged",
-                                       "is a directory, and none of tacit import", "manifest.yaml is empty", "column-0001.f64 is damaged"};
+    static const char *const said[] = {"column-0001.f64 is damaged",
+                                       "column-0001.f64 is damaged",
+                                       "column-0001.f64: No such file",
+                                       "units.u64 is damaged",
+                                       "units.u64 is damaged",
+                                       "units.u64 is damaged",
+                                       "is a directory, and none of tacit import",
+                                       "manifest.yaml is empty",
+                                       "column-0001.f64 is damaged"};
     uint64_t word = 0;
     assert_ok(import_file(schema, NULL, &err), err);
     assert_ok(open_columns(schema, &table, NULL, &err), err);
     tacit_table_free(table);
     switch (damage) {
-      case 0: assert_int_equal(truncate(inside("column-0001.f64"), 8), 0); break;
-      case 1: assert_int_equal(truncate(inside("column-0001.f64"), 1 << 20), 0); break;
-      case 2: assert_int_equal(unlink(inside("column-0001.f64")), 0); break;
-      case 3: assert_int_equal(truncate(inside("units.u64"), 16), 0); break;
-      case 4: case 5: {
-        int fd = open(inside("units.u64"), O_RDWR);
-        word = damage == 4 ? 0 : UINT64_MAX - 7; /* a person without rows; one with more than there are */
-        assert_int_equal(pwrite(fd, &word, sizeof word, 8), sizeof word);
-        close(fd);
-        break;
-      }
-      case 6: assert_int_equal(unlink(inside("manifest.yaml")), 0); break;
-      case 7: put("manifest.yaml", "", 0); break;
-      default: unlink(inside("column-0001.f64")); assert_int_equal(mkfifo(inside("column-0001.f64"), 0600), 0);
+    case 0:
+      assert_int_equal(truncate(inside("column-0001.f64"), 8), 0);
+      break;
+    case 1:
+      assert_int_equal(truncate(inside("column-0001.f64"), 1 << 20), 0);
+      break;
+    case 2:
+      assert_int_equal(unlink(inside("column-0001.f64")), 0);
+      break;
+    case 3:
+      assert_int_equal(truncate(inside("units.u64"), 16), 0);
+      break;
+    case 4:
+    case 5: {
+      int fd = open(inside("units.u64"), O_RDWR);
+      word = damage == 4 ? 0 : UINT64_MAX - 7; /* a person without rows; one with more than there are */
+      assert_int_equal(pwrite(fd, &word, sizeof word, 8), sizeof word);
+      close(fd);
+      break;
+    }
+    case 6:
+      assert_int_equal(unlink(inside("manifest.yaml")), 0);
+      break;
+    case 7:
+      put("manifest.yaml", "", 0);
+      break;
+    default:
+      unlink(inside("column-0001.f64"));
+      assert_int_equal(mkfifo(inside("column-0001.f64"), 0600), 0);
     }
     assert_int_not_equal(open_columns(schema, &table, NULL, &err), TACIT_OK);
     assert_null(table);
@@ -287,7 +321,8 @@ static void test_no_records(void **state) {
   tacit_error_t err;
   for (size_t i = 0; i < 2; i++) {
     char schema[512], public[512];
-    snprintf(schema, sizeof schema, "relation: add-remove\n%s%s%s", units[i], plain_schema, i > 0 ? "  who: {type: id}\n" : "");
+    snprintf(schema, sizeof schema, "relation: add-remove\n%s%s%s", units[i], plain_schema,
+             i > 0 ? "  who: {type: id}\n" : "");
     snprintf(public, sizeof public, "relation: substitute\n%s", strchr(schema, '\n') + 1);
     write_rows(0, 1, 1);
     check_same(schema);
@@ -317,8 +352,9 @@ static void test_values_are_verified(void **state) {
     const char *name;
     double value;
     const char *column;
-  } cases[] = {{"column-0001.f64", 10.5, "'x'"}, {"column-0001.f64", NAN, "'x'"}, {"column-0002.f64", 2.5, "'k'"},
-               {"column-0002.f64", -1, "'k'"},   {"column-0003.f64", 3, "'s'"},   {"column-0003.f64", -1, "'s'"},
+  } cases[] = {{"column-0001.f64", 10.5, "'x'"}, {"column-0001.f64", NAN, "'x'"},
+               {"column-0002.f64", 2.5, "'k'"},  {"column-0002.f64", -1, "'k'"},
+               {"column-0003.f64", 3, "'s'"},    {"column-0003.f64", -1, "'s'"},
                {"column-0003.f64", 0.5, "'s'"},  {"column-0004.f64", 0.5, "'y'"}};
   tacit_schema_t *schema = schema_of(plain_schema);
   for (size_t i = 0; i <= sizeof cases / sizeof cases[0]; i++) {
@@ -328,12 +364,14 @@ static void test_values_are_verified(void **state) {
     assert_ok(import_file(plain_schema, NULL, &err), err);
     if (i > 0) {
       int fd = open(inside(cases[i - 1].name), O_RDWR);
-      assert_int_equal(pwrite(fd, &cases[i - 1].value, sizeof(double), 35000 * sizeof(double)), sizeof(double));
+      assert_int_equal(pwrite(fd, &cases[i - 1].value, sizeof(double), 35000 * sizeof(double)),
+                       sizeof(double));
       close(fd);
     }
     assert_ok(tacit_table_read(&table, columns, schema, NULL, 0, NULL, &err), err);
     assert_int_equal(tacit_table_verify(table, schema, &err), i > 0 ? TACIT_ERR_DATA : TACIT_OK);
-    if (i > 0 && (strstr(err.message, cases[i - 1].column) == NULL || strstr(err.message, "row 35001 does") == NULL)) {
+    if (i > 0 &&
+        (strstr(err.message, cases[i - 1].column) == NULL || strstr(err.message, "row 35001 does") == NULL)) {
       fail_msg("%s", err.message);
     }
     tacit_table_free(table);
@@ -345,17 +383,23 @@ static void test_manifests_are_checked(void **state) {
   static const struct {
     const char *text, *message;
   } cases[] = {
-      {"rows: 1\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "m:1:1: a manifest needs its format"},
+      {"rows: 1\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}",
+       "m:1:1: a manifest needs its format"},
       {"format: 2\nrows: 1\n", "m:1:9: columns of format 2, this program knows format 1: import again"},
-      {"format: 1\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "format, rows and a schema"},
+      {"format: 1\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}",
+       "format, rows and a schema"},
       {"format: 1\nrows: -1", "m:2:7: rows: expected a whole number"},
       {"format: 1\nrows: 1e300", "m:2:7: rows: expected a whole number"},
       {"format: 1\nrows: 3", "a manifest needs its format, rows and a schema"},
       {"format: 1\nrows: 3\nschema: {columns: {x: {type: nothing}}}", "m:3:30: type: expected numeric"},
-      {"format: 1\nrows: 3\nclamped: [0, 0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "m:3:10: clamped: expected a list of 1"},
-      {"format: 1\nrows: 3\nclamped: [0]\nschema: {columns: {x: {type: binary}}}", "m:1:1: missing: expected a list of 1"},
-      {"format: 1\nrows: 3\nunits: 2\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}", "m:3:1: units and rows_dropped"},
-      {"format: 1\nrows: 3\nunits: 4\nrows_dropped: 0\nclamped: []\nmissing: []\nschema: {unit: w, max_rows: 2, columns: {w: {type: id}}}",
+      {"format: 1\nrows: 3\nclamped: [0, 0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}",
+       "m:3:10: clamped: expected a list of 1"},
+      {"format: 1\nrows: 3\nclamped: [0]\nschema: {columns: {x: {type: binary}}}",
+       "m:1:1: missing: expected a list of 1"},
+      {"format: 1\nrows: 3\nunits: 2\nclamped: [0]\nmissing: [0]\nschema: {columns: {x: {type: binary}}}",
+       "m:3:1: units and rows_dropped"},
+      {"format: 1\nrows: 3\nunits: 4\nrows_dropped: 0\nclamped: []\nmissing: []\nschema: {unit: w, max_rows: "
+       "2, columns: {w: {type: id}}}",
        "m:3:1: units and rows_dropped"},
       {"format: 1\nrows: 3\nrows: 3", "'rows' is given twice"},
       {"[1]", "a manifest: expected `key: value` pairs"},
@@ -363,7 +407,8 @@ static void test_manifests_are_checked(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     tacit_manifest_t manifest;
     tacit_error_t err;
-    assert_int_not_equal(tacit_manifest_parse(&manifest, cases[i].text, strlen(cases[i].text), "m", &err), TACIT_OK);
+    assert_int_not_equal(tacit_manifest_parse(&manifest, cases[i].text, strlen(cases[i].text), "m", &err),
+                         TACIT_OK);
     tacit_manifest_clear(&manifest);
     if (strstr(err.message, cases[i].message) == NULL) {
       fail_msg("'%s' does not say '%s'", err.message, cases[i].message);
@@ -373,7 +418,8 @@ static void test_manifests_are_checked(void **state) {
 
 /* A file with an error in it, or memory that runs out, leaves nothing behind. */
 static void test_failures_leave_nothing(void **state) {
-  static const char person[] = "unit: who\nmax_rows: 2\ncolumns:\n  x: {type: numeric, lower: -10, upper: 10}\n  who: {type: id}\n";
+  static const char person[] =
+      "unit: who\nmax_rows: 2\ncolumns:\n  x: {type: numeric, lower: -10, upper: 10}\n  who: {type: id}\n";
   tacit_error_t err;
   const char *text = "x,k,s,y\n1,1,F,1\n1,1,X,1\n";
   write_file(text, strlen(text));
@@ -420,7 +466,8 @@ int main(void) {
       cmocka_unit_test(test_manifest_keeps_the_schema),
       cmocka_unit_test(test_other_schemas_are_refused),
       cmocka_unit_test(test_damage_is_noticed),
-      cmocka_unit_test(test_no_records), cmocka_unit_test(test_values_are_verified),
+      cmocka_unit_test(test_no_records),
+      cmocka_unit_test(test_values_are_verified),
       cmocka_unit_test(test_manifests_are_checked),
       cmocka_unit_test(test_failures_leave_nothing),
   };

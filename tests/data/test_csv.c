@@ -59,7 +59,8 @@ static const struct {
     {"x,k,s,y\n1,2,NA,1\n", "data.csv:2:5: column 's': a missing value"},
     {"x,k,s,y\n1,2,F,1\n1,2,\"F,1\n", "data.csv:3:5: a quotation mark is never closed"},
     {"x,k,s,y\n1,2,F\"M,1\n", "data.csv:2:6: a quotation mark inside a field"},
-    {"x,k,s,y\n1,2,\"F\"M,1\n", "data.csv:2:8: expected a separator or the end of the line after a quoted field"},
+    {"x,k,s,y\n1,2,\"F\"M,1\n",
+     "data.csv:2:8: expected a separator or the end of the line after a quoted field"},
     {"x,k,s\n1,2,F\n", "has no column 'y' in its header"},
     {"x,k,s,y,x\n1,2,F,1,1\n", "data.csv:1:9: the header names column 1 and column 5 alike"},
     {"x,k,\xFF,y\n1,2,F,1\n", "data.csv:1:5: the header is not valid UTF-8"},
@@ -230,7 +231,8 @@ static void test_limits_of_a_field_and_of_a_row(void **state) {
     append_repeated(&text, ",", ((size_t)1 << 16) - 4 + extra);
     tacit_table_t *table;
     tacit_error_t err = {0};
-    assert_int_equal(read_text(text.data, text.length, &table, NULL, &err), extra == 0 ? TACIT_OK : TACIT_ERR_SYNTAX);
+    assert_int_equal(read_text(text.data, text.length, &table, NULL, &err),
+                     extra == 0 ? TACIT_OK : TACIT_ERR_SYNTAX);
     assert_true(extra == 0 || strstr(err.message, "more than 65536 fields") != NULL);
     tacit_table_free(table);
     tacit_text_clear(&text);
@@ -240,9 +242,13 @@ static void test_limits_of_a_field_and_of_a_row(void **state) {
 /* A table in another encoding, longer than any buffer; returns owned. */
 static char *in_encoding(const char *encoding, size_t n_rows, size_t *n) {
   tacit_text_t text = {0};
-  tacit_text_printf(&text, "x,gr\xC3\xB6\xC3\x9F" "e,s\n");
+  tacit_text_printf(&text, "x,gr\xC3\xB6\xC3\x9F"
+                           "e,s\n");
   for (size_t i = 0; i < n_rows; i++) {
-    tacit_text_printf(&text, "%zu,%zu,%s\n", i % 9, i % 300, i % 3 == 0 ? "K\xC3\xB6ln" : i % 3 == 1 ? "Z\xC3\xBCrich" : "Ulm");
+    tacit_text_printf(&text, "%zu,%zu,%s\n", i % 9, i % 300,
+                      i % 3 == 0   ? "K\xC3\xB6ln"
+                      : i % 3 == 1 ? "Z\xC3\xBCrich"
+                                   : "Ulm");
   }
   size_t room = 4 * text.length, left = text.length;
   char *bytes = tacit_alloc(room, 1), *from = text.data, *to = bytes;
@@ -255,10 +261,10 @@ static char *in_encoding(const char *encoding, size_t n_rows, size_t *n) {
 }
 
 static tacit_status_t read_encoding(const char *encoding, tacit_table_t **table, tacit_error_t *err) {
-  tacit_schema_t *schema = schema_of(
-      "columns:\n  x: {type: numeric, lower: 0, upper: 9}\n  gr\xC3\xB6\xC3\x9F"
-      "e: {type: numeric, lower: 0, upper: 300}\n"
-      "  s: {type: categorical, levels: [Ulm, K\xC3\xB6ln, Z\xC3\xBCrich]}\n");
+  tacit_schema_t *schema =
+      schema_of("columns:\n  x: {type: numeric, lower: 0, upper: 9}\n  gr\xC3\xB6\xC3\x9F"
+                "e: {type: numeric, lower: 0, upper: 300}\n"
+                "  s: {type: categorical, levels: [Ulm, K\xC3\xB6ln, Z\xC3\xBCrich]}\n");
   const tacit_data_source_t source = {.path = file, .encoding = encoding};
   tacit_status_t status = tacit_table_read_source(table, &source, schema, NULL, 0, NULL, err);
   tacit_schema_free(schema);
@@ -269,8 +275,14 @@ static void test_encodings_are_read_alike(void **state) {
   enum { n_rows = 40000 };
   static const struct {
     const char *written, *said;
-  } ways[] = {{"UTF-8", NULL}, {"UTF-16", NULL}, {"UTF-16", "utf-16"}, {"UTF-16LE", "UTF-16LE"}, {"UTF-16BE", "utf-16be"},
-              {"ISO-8859-1", "latin1"}, {"WINDOWS-1252", "windows-1252"}, {"UTF-8", "utf-8"}};
+  } ways[] = {{"UTF-8", NULL},
+              {"UTF-16", NULL},
+              {"UTF-16", "utf-16"},
+              {"UTF-16LE", "UTF-16LE"},
+              {"UTF-16BE", "utf-16be"},
+              {"ISO-8859-1", "latin1"},
+              {"WINDOWS-1252", "windows-1252"},
+              {"UTF-8", "utf-8"}};
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
     size_t n;
     tacit_table_t *table;
@@ -281,9 +293,8 @@ static void test_encodings_are_read_alike(void **state) {
     assert_ok(read_encoding(ways[i].said, &table, &err), err);
     assert_int_equal(tacit_table_n_rows(table), n_rows);
     const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s"),
-                 *size = tacit_table_column(table,
-                                            "gr\xC3\xB6\xC3\x9F"
-                                            "e");
+                 *size = tacit_table_column(table, "gr\xC3\xB6\xC3\x9F"
+                                                   "e");
     for (size_t r = 0; r < n_rows; r++) {
       assert_true(x[r] == (double)(r % 9) && size[r] == (double)(r % 300) && s[r] == (double)((r + 1) % 3));
     }
@@ -295,13 +306,15 @@ static void test_other_encodings_are_told_by_place(void **state) {
   static const struct {
     const char *written, *said, *expected;
     size_t cut;
-  } ways[] = {{"ISO-8859-1", NULL, "data.csv:1:3: the header is not valid UTF-8: is the file in Latin-1? --encoding latin1 reads it", 0},
-              {"ISO-8859-1", "utf-8", "data.csv:1:5: bytes that are no text in the encoding", 0},
-              {"UTF-16", NULL, "data.csv:3:11: bytes that are no text in the encoding", 3},
-              {"UTF-16LE", NULL, "data.csv:1:2: a NUL byte", 0},
-              {"UTF-8", "utf-8//ignore", "--encoding 'utf-8//ignore' is not known here", 0},
-              {"UTF-8", "", "--encoding '' is not known here", 0},
-              {"UTF-8", "klingon", "--encoding 'klingon' is not known here", 0}};
+  } ways[] = {
+      {"ISO-8859-1", NULL,
+       "data.csv:1:3: the header is not valid UTF-8: is the file in Latin-1? --encoding latin1 reads it", 0},
+      {"ISO-8859-1", "utf-8", "data.csv:1:5: bytes that are no text in the encoding", 0},
+      {"UTF-16", NULL, "data.csv:3:11: bytes that are no text in the encoding", 3},
+      {"UTF-16LE", NULL, "data.csv:1:2: a NUL byte", 0},
+      {"UTF-8", "utf-8//ignore", "--encoding 'utf-8//ignore' is not known here", 0},
+      {"UTF-8", "", "--encoding '' is not known here", 0},
+      {"UTF-8", "klingon", "--encoding 'klingon' is not known here", 0}};
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
     size_t n;
     tacit_table_t *table;

@@ -29,10 +29,25 @@ static void test_times_are_parts_of_days(void **state) {
   assert_true(days_of("1970-01-02 12:00") == 1.5);
   assert_true(days_of("1970-01-02T18:00:00") == 1.75);
   assert_close(days_of("1970-01-01 00:00:00.5"), 0.5 / 86400, 1e-15);
-  static const char *const wrong[] = {
-      "", "1999", "1999-1-1", "1999-02-29", "1900-02-29", "1999-13-01", "1999-00-01", "1999-04-31", "31.12.1999", "1999-12-31 ",
-      "1999-12-31 24:00", "1999-12-31 23:60", "1999-12-31 23", "1999-12-31 23:59:", "1999-12-31 23:59:59.", "1999-12-31 23:59Z",
-      "1999/12/31", "-999-12-31", "1999-12-31x"};
+  static const char *const wrong[] = {"",
+                                      "1999",
+                                      "1999-1-1",
+                                      "1999-02-29",
+                                      "1900-02-29",
+                                      "1999-13-01",
+                                      "1999-00-01",
+                                      "1999-04-31",
+                                      "31.12.1999",
+                                      "1999-12-31 ",
+                                      "1999-12-31 24:00",
+                                      "1999-12-31 23:60",
+                                      "1999-12-31 23",
+                                      "1999-12-31 23:59:",
+                                      "1999-12-31 23:59:59.",
+                                      "1999-12-31 23:59Z",
+                                      "1999/12/31",
+                                      "-999-12-31",
+                                      "1999-12-31x"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     double days;
     assert_false(tacit_date_parse(wrong[i], strlen(wrong[i]), &days));
@@ -52,9 +67,15 @@ static void test_dates_of_csv_and_arrow_are_alike(void **state) {
   tacit_table_t *table;
   tacit_error_t err;
   for (int source = 0; source < 3; source++) {
-    const column_t column = {.buffers = {bits, source == 1 ? (const void *)days : micro}, .n_buffers = 2, .length = 6, .null_count = 2};
-    stream_t stream = {.names = {"d"}, .formats = {source == 1 ? "tdD" : "tsu:UTC"}, .n_columns = 1,
-                       .chunks = {{.length = 6, .columns = &column, .n_columns = 1}}, .n_chunks = 1};
+    const column_t column = {.buffers = {bits, source == 1 ? (const void *)days : micro},
+                             .n_buffers = 2,
+                             .length = 6,
+                             .null_count = 2};
+    stream_t stream = {.names = {"d"},
+                       .formats = {source == 1 ? "tdD" : "tsu:UTC"},
+                       .n_columns = 1,
+                       .chunks = {{.length = 6, .columns = &column, .n_columns = 1}},
+                       .n_chunks = 1};
     struct ArrowArrayStream arrow = stream_of(&stream);
     write_file(csv, strlen(csv));
     tacit_data_source_t from = {.path = source == 0 ? file : NULL, .stream = source > 0 ? &arrow : NULL};
@@ -72,10 +93,14 @@ static void test_dates_of_csv_and_arrow_are_alike(void **state) {
 static void test_what_is_no_date_is_refused(void **state) {
   static const struct {
     const char *schema, *csv, *message;
-  } cases[] = {{SINCE, "d\n12\n", "data.csv:2:1: column 'd': expected a date, as the schema says since: write 1999-12-31, or 1999-12-31 23:59:59"},
+  } cases[] = {{SINCE, "d\n12\n",
+                "data.csv:2:1: column 'd': expected a date, as the schema says since: write 1999-12-31, or "
+                "1999-12-31 23:59:59"},
                {SINCE, "d\n31.12.1999\n", "expected a date"},
-               {"columns: {d: {type: integer, since: 2000-01-01, lower: 0, upper: 9}}", "d\n2000-01-01 12:00\n", "expected a whole number"},
-               {"columns: {d: {type: numeric, lower: 0, upper: 9}}", "d\n2000-01-01\n", "say since: DATE in the schema"}};
+               {"columns: {d: {type: integer, since: 2000-01-01, lower: 0, upper: 9}}",
+                "d\n2000-01-01 12:00\n", "expected a whole number"},
+               {"columns: {d: {type: numeric, lower: 0, upper: 9}}", "d\n2000-01-01\n",
+                "say since: DATE in the schema"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     tacit_schema_t *schema = schema_of(cases[i].schema);
     tacit_table_t *table;
@@ -85,19 +110,23 @@ static void test_what_is_no_date_is_refused(void **state) {
     assert_non_null(strstr(err.message, cases[i].message));
     tacit_schema_free(schema);
   }
-  static const char *const schemas[] = {"columns: {d: {type: numeric, since: 1999-02-29, lower: 0, upper: 9}}",
-                                        "columns: {d: {type: numeric, since: [1], lower: 0, upper: 9}}",
-                                        "columns: {d: {type: binary, since: 1999-02-28}}", "columns: {d: {type: binary, labels: true}}",
-                                        "columns: {d: {type: categorical, levels: [a], labels: maybe}}"};
+  static const char *const schemas[] = {
+      "columns: {d: {type: numeric, since: 1999-02-29, lower: 0, upper: 9}}",
+      "columns: {d: {type: numeric, since: [1], lower: 0, upper: 9}}",
+      "columns: {d: {type: binary, since: 1999-02-28}}", "columns: {d: {type: binary, labels: true}}",
+      "columns: {d: {type: categorical, levels: [a], labels: maybe}}"};
   for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
     tacit_schema_t *schema;
     tacit_error_t err;
-    assert_int_equal(tacit_schema_parse(&schema, schemas[i], strlen(schemas[i]), "s", &err), TACIT_ERR_SCHEMA);
+    assert_int_equal(tacit_schema_parse(&schema, schemas[i], strlen(schemas[i]), "s", &err),
+                     TACIT_ERR_SCHEMA);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_days_agree_with_the_c_library), cmocka_unit_test(test_times_are_parts_of_days),
-                                     cmocka_unit_test(test_dates_of_csv_and_arrow_are_alike), cmocka_unit_test(test_what_is_no_date_is_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_days_agree_with_the_c_library),
+                                     cmocka_unit_test(test_times_are_parts_of_days),
+                                     cmocka_unit_test(test_dates_of_csv_and_arrow_are_alike),
+                                     cmocka_unit_test(test_what_is_no_date_is_refused)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

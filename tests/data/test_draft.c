@@ -14,7 +14,8 @@ static char *draft_of(const char *text, size_t n) {
 static tacit_status_t parse_filled(tacit_schema_t **schema, const char *draft, tacit_error_t *err) {
   static const char question[] = "{type: \"?\"}\n";
   tacit_text_t text = {0};
-  const char *columns = strstr(draft, "\ncolumns:"), *at = columns; /* the instructions have the question, too */
+  const char *columns = strstr(draft, "\ncolumns:"),
+             *at = columns; /* the instructions have the question, too */
   assert_non_null(columns);
   for (const char *next; (next = strstr(at, question)) != NULL; at = next + strlen(question)) {
     tacit_text_append(&text, at, (size_t)(next - at));
@@ -28,7 +29,8 @@ static tacit_status_t parse_filled(tacit_schema_t **schema, const char *draft, t
 }
 
 static void test_names_and_questions_and_nothing_else(void **state) {
-  static const char text[] = "\"\",whole,real,flag,word,mixed,unseen\n1,62,0.25,1,F,7,\n2,NA,731e-2,0,M,x,NA\n";
+  static const char text[] =
+      "\"\",whole,real,flag,word,mixed,unseen\n1,62,0.25,1,F,7,\n2,NA,731e-2,0,M,x,NA\n";
   char *draft, *of_header = draft_of(text, sizeof text - 1);
   static const char expected[] = "columns:\n"
                                  "  # a column without a name in the header cannot be used\n"
@@ -79,8 +81,9 @@ static void test_a_record_is_not_taken_for_names(void **state) {
     write_file(rows[i].text, strlen(rows[i].text));
     assert_int_equal(tacit_schema_draft(file, &draft, &err), TACIT_ERR_SYNTAX);
     assert_null(draft);
-    if (strstr(err.message, rows[i].at) == NULL || strstr(err.message, rows[i].why) == NULL || strstr(err.message, "--header") == NULL ||
-        strstr(err.message, "ward") != NULL || strstr(err.message, "2019") != NULL) {
+    if (strstr(err.message, rows[i].at) == NULL || strstr(err.message, rows[i].why) == NULL ||
+        strstr(err.message, "--header") == NULL || strstr(err.message, "ward") != NULL ||
+        strstr(err.message, "2019") != NULL) {
       fail_msg("%s", err.message);
     }
     tacit_text_free(draft_of(rows[i].text, strlen(rows[i].text)));
@@ -94,10 +97,10 @@ static void test_a_record_is_not_taken_for_names(void **state) {
 }
 
 /* Pieces that names are drawn from: what YAML could misread, and what it cannot print. */
-static const char *const pieces[] = {"a",      " ",      "\"\"",   "\\",      "\n",      ":",       "#",          "'",
-                                     "- ",     "? ",     "{",      "]",       "&x",      "*x",      "!t",         "%",
-                                     "\t",     "\x01",   "\x7F",   "\xC2\x85", "\u00a0", "\u2028", "\uFEFF", "\uFFFE",
-                                     "\u00e9", "\u20ac", "1.5",    "yes",     "Null",    "~",       "\U0001F600", "_"};
+static const char *const pieces[] = {
+    "a",      " ",      "\"\"",   "\\",     "\n",  ":",   "#",    "'",    "- ",         "? ",     "{",
+    "]",      "&x",     "*x",     "!t",     "%",   "\t",  "\x01", "\x7F", "\xC2\x85",   "\u00a0", "\u2028",
+    "\uFEFF", "\uFFFE", "\u00e9", "\u20ac", "1.5", "yes", "Null", "~",    "\U0001F600", "_"};
 
 static void test_any_name_comes_back(void **state) {
   size_t n_pieces = sizeof pieces / sizeof pieces[0], n_rounds = (size_t)(2000 * testing_multiplier());

@@ -140,8 +140,9 @@ static void test_records_without_room_in_a_file(void **state) {
 /* Columns as they are, in the order asked for, whatever the number of threads, in memory or in a file. */
 static void test_columns_become_records(void **state) {
   enum { n = 40037 };
-  static const char schema_text[] = "columns:\n  x: {type: numeric, lower: -9, upper: 9}\n  y: {type: binary}\n"
-                                    "  s: {type: categorical, levels: [F, M]}\n";
+  static const char schema_text[] =
+      "columns:\n  x: {type: numeric, lower: -9, upper: 9}\n  y: {type: binary}\n"
+      "  s: {type: categorical, levels: [F, M]}\n";
   static const char *const names[] = {"s", "x"}, *const unknown[] = {"s", "w"};
   tacit_error_t err;
   tacit_schema_t *schema;
@@ -152,7 +153,8 @@ static void test_columns_become_records(void **state) {
   FILE *out = fopen(path, "w");
   fputs("x,y,s\n", out);
   for (size_t i = 0; i < n; i++) {
-    fprintf(out, "%.3f,%d,%c\n", (double)draw_below(&seed, 18000) / 1000 - 9, (int)draw_below(&seed, 2), "FM"[draw_below(&seed, 2)]);
+    fprintf(out, "%.3f,%d,%c\n", (double)draw_below(&seed, 18000) / 1000 - 9, (int)draw_below(&seed, 2),
+            "FM"[draw_below(&seed, 2)]);
   }
   fclose(out);
   assert_ok(tacit_schema_parse(&schema, schema_text, strlen(schema_text), "columns", &err), err);
@@ -161,7 +163,9 @@ static void test_columns_become_records(void **state) {
   const double *x = tacit_table_column(table, "x"), *s = tacit_table_column(table, "s");
   for (size_t n_threads = 1; n_threads <= 5; n_threads++) {
     tacit_records_t *records;
-    assert_ok(tacit_table_pack(&records, table, names, 2, n_threads, n_threads % 2 == 0 ? folder : NULL, &err), err);
+    assert_ok(
+        tacit_table_pack(&records, table, names, 2, n_threads, n_threads % 2 == 0 ? folder : NULL, &err),
+        err);
     assert_int_equal(tacit_records_n(records), n);
     for (size_t i = 0; i < tacit_records_n_blocks(records) * TACIT_BLOCK; i++) {
       const float *lane = tacit_records_block(records, i / TACIT_BLOCK) + i % TACIT_BLOCK;

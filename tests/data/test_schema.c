@@ -11,18 +11,18 @@ static tacit_status_t parse(tacit_schema_t **schema, const char *text, tacit_err
 }
 
 static void test_full_schema_is_read(void **state) {
-  const char *text =
-      "dataset: clinic\n"
-      "relation: add-remove\n"
-      "unit: patient\n"
-      "max_rows: 5\n"
-      "delta_meaning: chance that the promise fails\n"
-      "columns:\n"
-      "  patient: {type: id}\n"
-      "  age: {type: integer, lower: 50, upper: 105, missing: upper}\n"
-      "  'odd name': {type: categorical, levels: [F, M, \"0-19\"], missing: M}\n"
-      "  flc:\n    type: numeric\n    lower: 0.3\n    upper: 3e1\n    typical: [1, 5]\n    units: mg/L\n    missing: error\n    out_of_range: error\n"
-      "  death: {type: binary, missing: 0}\n";
+  const char *text = "dataset: clinic\n"
+                     "relation: add-remove\n"
+                     "unit: patient\n"
+                     "max_rows: 5\n"
+                     "delta_meaning: chance that the promise fails\n"
+                     "columns:\n"
+                     "  patient: {type: id}\n"
+                     "  age: {type: integer, lower: 50, upper: 105, missing: upper}\n"
+                     "  'odd name': {type: categorical, levels: [F, M, \"0-19\"], missing: M}\n"
+                     "  flc:\n    type: numeric\n    lower: 0.3\n    upper: 3e1\n    typical: [1, 5]\n    "
+                     "units: mg/L\n    missing: error\n    out_of_range: error\n"
+                     "  death: {type: binary, missing: 0}\n";
   tacit_schema_t *schema;
   tacit_error_t err;
   assert_ok(parse(&schema, text, &err), err);
@@ -33,7 +33,8 @@ static void test_full_schema_is_read(void **state) {
   assert_string_equal(tacit_schema_delta_meaning(schema), "chance that the promise fails");
   assert_int_equal(tacit_schema_n_columns(schema), 5);
   assert_null(tacit_schema_column(schema, 5));
-  const tacit_column_schema_t *age = tacit_schema_find(schema, "age"), *odd = tacit_schema_find(schema, "odd name");
+  const tacit_column_schema_t *age = tacit_schema_find(schema, "age"),
+                              *odd = tacit_schema_find(schema, "odd name");
   assert_int_equal(age->type, TACIT_COLUMN_INTEGER);
   assert_close(age->lower, 50, 0);
   assert_close(age->missing_value, 105, 0);
@@ -41,10 +42,12 @@ static void test_full_schema_is_read(void **state) {
   assert_string_equal(odd->levels[2], "0-19");
   assert_int_equal(odd->missing, TACIT_MISSING_VALUE);
   assert_close(odd->missing_value, 1, 0);
-  const tacit_column_schema_t *flc = tacit_schema_find(schema, "flc"), *death = tacit_schema_find(schema, "death");
+  const tacit_column_schema_t *flc = tacit_schema_find(schema, "flc"),
+                              *death = tacit_schema_find(schema, "death");
   assert_int_equal(flc->out_of_range, TACIT_RANGE_ERROR);
   assert_string_equal(flc->units, "mg/L");
-  assert_true(flc->has_typical && flc->typical_low <= 1 && flc->typical_low >= 1 && flc->typical_high <= 5 && flc->typical_high >= 5);
+  assert_true(flc->has_typical && flc->typical_low <= 1 && flc->typical_low >= 1 && flc->typical_high <= 5 &&
+              flc->typical_high >= 5);
   assert_close(flc->upper, 30, 0);
   assert_close(death->upper, 1, 0);
   assert_null(tacit_schema_find(schema, "nothing"));
@@ -81,7 +84,8 @@ static const struct {
     {"columns: 3\n", "columns: expected `name: {type: ...}` pairs"},
     {"dataset: a\ndataset: b\ncolumns: {y: {type: binary}}\n", "s.yaml:2:1: 'dataset' is given twice"},
     {"dataset: [a]\ncolumns: {y: {type: binary}}\n", "s.yaml:1:10: dataset: expected one word or text"},
-    {"relation: swap\ncolumns: {y: {type: binary}}\n", "s.yaml:1:11: relation: expected substitute or add-remove"},
+    {"relation: swap\ncolumns: {y: {type: binary}}\n",
+     "s.yaml:1:11: relation: expected substitute or add-remove"},
     {"relation: {}\ncolumns: {y: {type: binary}}\n", "relation: expected substitute or add-remove"},
     {"[a]: b\n", "s.yaml:1:1: the schema: expected a word as key"},
     {"columns: {y: {type: binary}}\n---\nmore: 1\n", "s.yaml:2:1: expected one YAML document only"},
@@ -90,7 +94,8 @@ static const struct {
     {"unit: p\ncolumns: {y: {type: binary}}\n", "s.yaml:1:7: unit: 'p' must be a column of type id"},
     {"unit: y\nmax_rows: 2\ncolumns: {y: {type: binary}}\n", "unit: 'y' must be a column of type id"},
     {"unit: p\ncolumns: {p: {type: id}}\n", "s.yaml:1:7: unit: 'p' needs max_rows"},
-    {"unit: p\nmax_rows: 0\ncolumns: {p: {type: id}}\n", "s.yaml:2:11: max_rows: expected a whole number from 1"},
+    {"unit: p\nmax_rows: 0\ncolumns: {p: {type: id}}\n",
+     "s.yaml:2:11: max_rows: expected a whole number from 1"},
     {"unit: p\nmax_rows: 1.5\ncolumns: {p: {type: id}}\n", "max_rows: expected a whole number from 1"},
     {"unit: p\nmax_rows: many\ncolumns: {p: {type: id}}\n", "max_rows: expected a whole number from 1"},
     {"columns:\n  y: {type: binary}\n  y: {type: binary}\n", "s.yaml:3:3: 'y' is given twice"},
@@ -109,7 +114,8 @@ static const struct {
     {COLUMN("{type: numeric, lower: x, upper: 1}"), "s.yaml:2:29: lower: expected a finite number"},
     {COLUMN("{type: numeric, lower: .nan, upper: 1}"), "lower: expected a finite number"},
     {COLUMN("{type: numeric, lower: 0, upper: 1e999}"), "upper: expected a finite number"},
-    {COLUMN("{type: numeric, lower: \"?\", upper: 1}"), "lower: still to be filled in, with a bound that is known without"},
+    {COLUMN("{type: numeric, lower: \"?\", upper: 1}"),
+     "lower: still to be filled in, with a bound that is known without"},
     {COLUMN("{type: numeric, lower: 2, upper: 1}"),
      "s.yaml:2:22: column 'a': lower (2) must be below upper (1): the bounds are reversed"},
     {COLUMN("{type: numeric, lower: 1, upper: 1}"), "lower (1) must be below upper (1)"},
@@ -121,27 +127,36 @@ static const struct {
     {COLUMN("{type: numeric, lower: 0, upper: 1, units: ''}"), "units: expected a word or two"},
     {COLUMN("{type: binary, typical: [0, 1]}"), "only numeric and integer columns have typical values"},
     {COLUMN("{type: numeric, lower: 0, upper: 1, typical: 0.5}"), "typical: expected [low, high]"},
-    {COLUMN("{type: numeric, lower: 0, upper: 1, typical: [0.1, 0.5, 0.7]}"), "typical: expected [low, high]"},
+    {COLUMN("{type: numeric, lower: 0, upper: 1, typical: [0.1, 0.5, 0.7]}"),
+     "typical: expected [low, high]"},
     {COLUMN("{type: numeric, lower: 0, upper: 1, typical: [0.1, x]}"), "typical: expected a finite number"},
     {COLUMN("{type: numeric, lower: 0, upper: 1, typical: [0.5, 0.1]}"), "low must be below high"},
     {COLUMN("{type: numeric, lower: 0, upper: 1, typical: [0.5, 1.1]}"), "both within the bounds"},
-    {COLUMN("{type: numeric, lower: 0, upper: 1, out_of_range: wrap}"), "out_of_range: expected clamp or error"},
+    {COLUMN("{type: numeric, lower: 0, upper: 1, out_of_range: wrap}"),
+     "out_of_range: expected clamp or error"},
     {COLUMN("{type: categorical}"), "column 'a' needs levels"},
     {COLUMN("{type: categorical, levels: []}"), "levels: expected a list of level names, as in [F, M]"},
     {COLUMN("{type: categorical, levels: F}"), "levels: expected a list of level names, as in [F, M]"},
     {COLUMN("{type: categorical, levels: [F, F]}"), "levels: 'F' is given twice"},
     {COLUMN("{type: categorical, levels: [F, '']}"), "levels: expected a list of level names, known without"},
     {COLUMN("{type: categorical, levels: [\"?\"]}"), "levels: expected a list of level names, known without"},
-    {COLUMN("{type: categorical, levels: [F, NA]}"), "levels: NA stands for a missing value in the data, and is no level"},
+    {COLUMN("{type: categorical, levels: [F, NA]}"),
+     "levels: NA stands for a missing value in the data, and is no level"},
     {COLUMN("{type: numeric, lower: 0, upper: 1, levels: [x]}"), "only a categorical column has levels"},
-    {COLUMN("{type: numeric, lower: 0, upper: 1, missing: 2}"), "missing: expected error, drop, lower, upper, or a value within"},
-    {COLUMN("{type: integer, lower: 0, upper: 3, missing: 1.5}"), "missing: expected error, drop, lower, upper, or a value"},
-    {COLUMN("{type: numeric, lower: 0, upper: 1, missing: [1]}"), "missing: expected error, drop, lower, upper"},
-    {COLUMN("{type: categorical, levels: [x], missing: y}"), "missing: expected error, drop or one of the levels of 'a'"},
-    {COLUMN("{type: categorical, levels: [x, drop], missing: drop}"), "missing: drop leaves the record out, and is a level of 'a' too"},
+    {COLUMN("{type: numeric, lower: 0, upper: 1, missing: 2}"),
+     "missing: expected error, drop, lower, upper, or a value within"},
+    {COLUMN("{type: integer, lower: 0, upper: 3, missing: 1.5}"),
+     "missing: expected error, drop, lower, upper, or a value"},
+    {COLUMN("{type: numeric, lower: 0, upper: 1, missing: [1]}"),
+     "missing: expected error, drop, lower, upper"},
+    {COLUMN("{type: categorical, levels: [x], missing: y}"),
+     "missing: expected error, drop or one of the levels of 'a'"},
+    {COLUMN("{type: categorical, levels: [x, drop], missing: drop}"),
+     "missing: drop leaves the record out, and is a level of 'a' too"},
     {COLUMN("{type: id, missing: 3}"), "an identifier cannot be missing"},
     {COLUMN("{type: numeric, lower: , upper: 1}"), "s.yaml:2:29: lower: still to be filled in"},
-    {COLUMN("{type: numeric, lower: -1e308, upper: 1e308}"), "s.yaml:2:22: column 'a': the bounds are too far apart"},
+    {COLUMN("{type: numeric, lower: -1e308, upper: 1e308}"),
+     "s.yaml:2:22: column 'a': the bounds are too far apart"},
     {COLUMN("{type: \"binary\\0x\"}"), "s.yaml:2:13: a text with a NUL byte"},
     {COLUMN("{\"type\\0\": binary}"), "s.yaml:2:7: a text with a NUL byte"},
     {COLUMN("&b {type: binary}\n  c: *b"), "s.yaml:2:6: anchors (&) and aliases (*) have no place here"},
@@ -228,7 +243,8 @@ static void test_truncated_schemas_are_answered(void **state) {
 }
 
 static void test_failed_allocations_leak_nothing(void **state) {
-  const char *text = "unit: p\nmax_rows: 2\ndataset: d\ncolumns: {p: {type: id}, s: {type: categorical, levels: [F, M]}}\n";
+  const char *text =
+      "unit: p\nmax_rows: 2\ndataset: d\ncolumns: {p: {type: id}, s: {type: categorical, levels: [F, M]}}\n";
   for (size_t k = 1; k < 100; k++) {
     tacit_schema_t *schema;
     tacit_error_t err;
@@ -248,10 +264,13 @@ static void test_failed_allocations_leak_nothing(void **state) {
 static void test_without_a_name_messages_name_the_key(void **state) {
   (void)state;
   static const char *const cases[][2] = {
-      {"{\"columns\": {\"smoker\": {\"type\": \"bool\"}}}", "columns.smoker.type: type: 'bool' is called binary here"},
-      {"{\"columns\": {\"a\": {\"type\": \"binary\"}, \"b\": {\"type\": \"categorical\", \"levels\": [\"x\", \"x\"]}}}",
+      {"{\"columns\": {\"smoker\": {\"type\": \"bool\"}}}",
+       "columns.smoker.type: type: 'bool' is called binary here"},
+      {"{\"columns\": {\"a\": {\"type\": \"binary\"}, \"b\": {\"type\": \"categorical\", \"levels\": [\"x\", "
+       "\"x\"]}}}",
        "columns.b.levels[1]: levels: 'x' is given twice"},
-      {"{\"columns\": {\"b\": {\"type\": \"numeric\", \"lower\": 3, \"upper\": 2}}}", "columns.b.lower: column 'b': lower (3)"},
+      {"{\"columns\": {\"b\": {\"type\": \"numeric\", \"lower\": 3, \"upper\": 2}}}",
+       "columns.b.lower: column 'b': lower (3)"},
       {"{\"colums\": {}}", "colums: the schema has no key 'colums'"},
       {"{}", "the schema: the schema needs the key columns"},
       {"", "the schema is empty"},
@@ -265,7 +284,8 @@ static void test_without_a_name_messages_name_the_key(void **state) {
   }
 }
 
-/* A level that says NA is one in quotes alone; then a field that says so has it, and an empty one is missing. */
+/* A level that says NA is one in quotes alone; then a field that says so has it, and an empty one is missing.
+ */
 static void test_na_in_quotes_is_a_level(void **state) {
   (void)state;
   static const char text[] = "columns:\n  c: {type: categorical, levels: [DE, \"NA\"], missing: DE}\n";

@@ -3,14 +3,15 @@
 
 #include "data_testing.h"
 
-static const char *const hard_schema =
-    "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n"
-    "  \"k \\\"1\\\"\": {type: integer, lower: -9, upper: 9}\n"
-    "  s: {type: categorical, levels: [plain, \"a,b\", \"\\\"q\\\"\", \"two\\nlines\", \"tab\\there\", \"\u00e9\",\n"
-    "      ' NA']}\n"
-    "  y: {type: binary}\n";
+static const char *const hard_schema = "columns:\n  x: {type: numeric, lower: -10, upper: 10}\n"
+                                       "  \"k \\\"1\\\"\": {type: integer, lower: -9, upper: 9}\n"
+                                       "  s: {type: categorical, levels: [plain, \"a,b\", \"\\\"q\\\"\", "
+                                       "\"two\\nlines\", \"tab\\there\", \"\u00e9\",\n"
+                                       "      ' NA']}\n"
+                                       "  y: {type: binary}\n";
 static const char *const hard_names[] = {"x", "k \"1\"", "s", "y", "ignored"};
-static const char *const hard_levels[] = {"plain", "a,b", "\"q\"", "two\nlines", "tab\there", "\u00e9", " NA"};
+static const char *const hard_levels[] = {"plain",     "a,b",    "\"q\"", "two\nlines",
+                                          "tab\there", "\u00e9", " NA"};
 
 /* A field as it is where that is legal and chance says so, else quoted. */
 static void append_field(tacit_text_t *text, const char *field, char separator, uint64_t *seed) {
@@ -44,10 +45,14 @@ static void draw_field(size_t column, double value, char out[64], uint64_t *seed
 
 static double draw_value(size_t column, uint64_t *seed) {
   switch (column) {
-    case 0: return ((double)draw_below(seed, 1u << 31) - 0x1p30) * 0x1p-27 / (double)(1 + draw_below(seed, 1000));
-    case 1: return (double)draw_below(seed, 19) - 9;
-    case 2: return (double)draw_below(seed, 7);
-    default: return (double)draw_below(seed, 2);
+  case 0:
+    return ((double)draw_below(seed, 1u << 31) - 0x1p30) * 0x1p-27 / (double)(1 + draw_below(seed, 1000));
+  case 1:
+    return (double)draw_below(seed, 19) - 9;
+  case 2:
+    return (double)draw_below(seed, 7);
+  default:
+    return (double)draw_below(seed, 2);
   }
 }
 
@@ -83,7 +88,10 @@ static void spell(size_t n_rows, double values[hard_rows][hard_columns], uint64_
       append_field(&text, row > 0 ? field : hard_names[order[i]], separator, seed);
       tacit_text_append(&text, &separator, i + 1 < n_columns);
     }
-    tacit_text_printf(&text, "%s", row == n_rows && draw_below(seed, 2) ? "" : draw_below(seed, 2) ? "\r\n" : "\n");
+    tacit_text_printf(&text, "%s",
+                      row == n_rows && draw_below(seed, 2) ? ""
+                      : draw_below(seed, 2)                ? "\r\n"
+                                                           : "\n");
   }
   if (text.data[text.length - 1] == '\n') {
     append_repeated(&text, "\n", draw_below(seed, 3));
@@ -115,7 +123,8 @@ static void test_random_spellings_read_back(void **state) {
       const double *column = tacit_table_column(table, hard_names[j]);
       for (size_t i = 0; i < n_rows; i++) {
         if (column[i] != values[i][j]) {
-          fail_msg("seed %zu: row %zu of %s is %.17g, not %.17g", t, i, hard_names[j], column[i], values[i][j]);
+          fail_msg("seed %zu: row %zu of %s is %.17g, not %.17g", t, i, hard_names[j], column[i],
+                   values[i][j]);
         }
       }
     }

@@ -1,4 +1,5 @@
-/* Files of SAS, SPSS and Stata: the table of the CSV file of the same values, and one clear line where they are damaged. */
+/* Files of SAS, SPSS and Stata: the table of the CSV file of the same values, and one clear line where they
+ * are damaged. */
 #include <dirent.h>
 #include <math.h>
 
@@ -24,11 +25,13 @@ static int set_up_files(void **state) {
 static tacit_schema_t *schema_for(const stat_kind_t *kind, const char *unit, bool by_labels) {
   char text[1024];
   snprintf(text, sizeof text,
-           "unit: %s\nmax_rows: 2\ncolumns:\n  who: {type: id}\n  no: {type: id}\n  age: {type: numeric, lower: 0, upper: 100, missing: 50}\n"
+           "unit: %s\nmax_rows: 2\ncolumns:\n  who: {type: id}\n  no: {type: id}\n  age: {type: numeric, "
+           "lower: 0, upper: 100, missing: 50}\n"
            "  sex: {type: categorical, levels: [%s], labels: %s}\n  ill: {type: binary}\n"
            "  day: {type: numeric, since: 2000-01-01, lower: 0, upper: 4000}\n",
            unit, by_labels ? "M, F" : "2, 1", by_labels ? "true" : "false");
-  for (char *c = text; kind != NULL && kind->is_plain && *c != '\0'; c++) { /* keys of columns, and the unit */
+  for (char *c = text; kind != NULL && kind->is_plain && *c != '\0';
+       c++) { /* keys of columns, and the unit */
     static const char *const names[] = {"who", "no", "age", "sex", "ill", "day"};
     for (size_t i = 0; i < 6; i++) {
       size_t n = strlen(names[i]);
@@ -70,7 +73,8 @@ static void assert_equal_tables(const tacit_table_t *a, const tacit_table_t *b, 
   assert_int_equal(a->n_columns, b->n_columns);
   for (size_t i = 0; i < a->n_columns; i++) {
     for (size_t r = 0; r < a->n_rows; r++) {
-      assert_true(fabs(a->columns[i].values[r] - b->columns[i].values[r]) <= tolerance * fabs(b->columns[i].values[r]));
+      assert_true(fabs(a->columns[i].values[r] - b->columns[i].values[r]) <=
+                  tolerance * fabs(b->columns[i].values[r]));
     }
   }
 }
@@ -80,7 +84,8 @@ static void write_kind(const stat_kind_t *kind) {
   assert_int_equal(write_stat(kind, path, visits, N), 0);
 }
 
-/* By codes and labels, by persons who are texts and numbers: values, levels, dates, missing values, persons and their rows. */
+/* By codes and labels, by persons who are texts and numbers: values, levels, dates, missing values, persons
+ * and their rows. */
 static void test_files_are_the_csv_file(void **state) {
   tacit_error_t err;
   for (size_t k = 0; k < N_STAT_KINDS; k++) {
@@ -107,7 +112,8 @@ static void test_files_are_the_csv_file(void **state) {
   }
 }
 
-/* Formats with missing values of their own: a text "NA" says Namibia, or is refused; that of blanks is missing. */
+/* Formats with missing values of their own: a text "NA" says Namibia, or is refused; that of blanks is
+ * missing. */
 static void test_a_text_na_is_a_value(void **state) {
   (void)state;
   static const char *const texts[] = {"NA", "DE", "", "NA"};
@@ -117,7 +123,8 @@ static void test_a_text_na_is_a_value(void **state) {
     FILE *out = fopen(path, "wb");
     readstat_writer_t *writer = readstat_writer_init();
     readstat_set_data_writer(writer, write_stat_bytes);
-    readstat_variable_t *variable = readstat_add_variable(writer, kind->is_plain ? "C" : "c", READSTAT_TYPE_STRING, 8);
+    readstat_variable_t *variable =
+        readstat_add_variable(writer, kind->is_plain ? "C" : "c", READSTAT_TYPE_STRING, 8);
     assert_int_equal(kind->begin(writer, out, 4), READSTAT_OK);
     for (int i = 0; i < 4; i++) {
       assert_int_equal(readstat_begin_row(writer), READSTAT_OK);
@@ -127,10 +134,12 @@ static void test_a_text_na_is_a_value(void **state) {
     assert_int_equal(readstat_end_writing(writer), READSTAT_OK);
     readstat_writer_free(writer);
     fclose(out);
-    tacit_schema_t *with = schema_of(kind->is_plain ? "columns:\n  C: {type: categorical, levels: [DE, FR, 'NA'], missing: FR}\n"
-                                                    : "columns:\n  c: {type: categorical, levels: [DE, FR, 'NA'], missing: FR}\n");
-    tacit_schema_t *without = schema_of(kind->is_plain ? "columns:\n  C: {type: categorical, levels: [DE, FR], missing: FR}\n"
-                                                       : "columns:\n  c: {type: categorical, levels: [DE, FR], missing: FR}\n");
+    tacit_schema_t *with = schema_of(
+        kind->is_plain ? "columns:\n  C: {type: categorical, levels: [DE, FR, 'NA'], missing: FR}\n"
+                       : "columns:\n  c: {type: categorical, levels: [DE, FR, 'NA'], missing: FR}\n");
+    tacit_schema_t *without =
+        schema_of(kind->is_plain ? "columns:\n  C: {type: categorical, levels: [DE, FR], missing: FR}\n"
+                                 : "columns:\n  c: {type: categorical, levels: [DE, FR], missing: FR}\n");
     tacit_table_t *table;
     tacit_error_t err;
     assert_ok(tacit_table_read(&table, path, with, NULL, 0, NULL, &err), err);
@@ -160,7 +169,8 @@ static void test_templates_hold_labels_and_no_values(void **state) {
   }
 }
 
-static void read_labels(const char *catalog, const char *encoding, tacit_status_t expected, const char *message) {
+static void read_labels(const char *catalog, const char *encoding, tacit_status_t expected,
+                        const char *message) {
   tacit_schema_t *schema = schema_of("columns: {sex: {type: categorical, levels: [M, F], labels: true}}");
   const tacit_data_source_t source = {.path = path, .catalog = catalog, .encoding = encoding};
   tacit_table_t *table;
@@ -186,14 +196,18 @@ static void test_labels_of_sas_come_from_its_catalogue(void **state) {
     write_kind(&stat_kinds[k]);
     read_labels(catalog, NULL, TACIT_OK, NULL);
     read_labels(catalog, "windows-1252", TACIT_OK, NULL);
-    read_labels(NULL, NULL, TACIT_ERR_DATA, "SAS keeps them in a catalogue, which --catalog FILE.sas7bcat names");
+    read_labels(NULL, NULL, TACIT_ERR_DATA,
+                "SAS keeps them in a catalogue, which --catalog FILE.sas7bcat names");
     write_file("age,sex\n1,F\n", 12);
     read_labels(file, NULL, TACIT_ERR_SYNTAX, "data.csv is cut short or damaged");
     read_labels("/nowhere.sas7bcat", NULL, TACIT_ERR_MISSING, "cannot open /nowhere.sas7bcat");
     char *text;
     tacit_error_t err;
-    assert_ok(tacit_schema_draft_source(&(tacit_data_source_t){.path = path, .catalog = catalog}, false, &text, &err), err);
-    assert_true((strstr(text, "# labels in the file: F, M\n") != NULL) + (strstr(text, "# labels in the file: M, F\n") != NULL) ==
+    assert_ok(tacit_schema_draft_source(&(tacit_data_source_t){.path = path, .catalog = catalog}, false,
+                                        &text, &err),
+              err);
+    assert_true((strstr(text, "# labels in the file: F, M\n") != NULL) +
+                    (strstr(text, "# labels in the file: M, F\n") != NULL) ==
                 1); /* as the catalogue has them */
     assert_null(strstr(text, "elsewhere"));
     tacit_text_free(text);
@@ -214,8 +228,9 @@ static void test_an_encoding_can_be_said(void **state) {
   all[0].who = all[1].who = 5;
   snprintf(path, sizeof path, "%s/d.dta", folder);
   assert_int_equal(write_stat(&stat_kinds[4], path, all, 2), 0);
-  static const char *const ways[][2] = {{NULL, "M\xC3\xBCller"},
-                                        {"latin1", "M\xC3\x83\xC2\xBCller"}}; /* UTF-8 taken for Latin-1: each byte a letter */
+  static const char *const ways[][2] = {
+      {NULL, "M\xC3\xBCller"},
+      {"latin1", "M\xC3\x83\xC2\xBCller"}}; /* UTF-8 taken for Latin-1: each byte a letter */
   for (size_t i = 0; i < 2; i++) {
     char text[128];
     snprintf(text, sizeof text, schema_text, ways[i][1]);
@@ -241,9 +256,12 @@ static void refuse(const char *schema_text, const char *message) {
 
 static void test_what_does_not_suit_is_told(void **state) {
   write_kind(&stat_kinds[4]);
-  refuse("columns: {day: {type: numeric, lower: 0, upper: 9}}", "row 1, column 'day': expected a number, found a date or time: say since:");
-  refuse("columns: {age: {type: numeric, since: 2000-01-01, lower: 0, upper: 9}}", "row 1, column 'age': expected a date");
-  refuse("columns: {sex: {type: categorical, levels: [F, X], labels: true}}", "column 'sex': not one of the levels");
+  refuse("columns: {day: {type: numeric, lower: 0, upper: 9}}",
+         "row 1, column 'day': expected a number, found a date or time: say since:");
+  refuse("columns: {age: {type: numeric, since: 2000-01-01, lower: 0, upper: 9}}",
+         "row 1, column 'age': expected a date");
+  refuse("columns: {sex: {type: categorical, levels: [F, X], labels: true}}",
+         "column 'sex': not one of the levels");
   refuse("columns: {ill: {type: categorical, levels: [no, yes], labels: true}}", "has no labels for it");
   refuse("columns: {age: {type: numeric, lower: 0, upper: 200}}", "row 4, column 'age': a missing value");
   refuse("columns: {who: {type: numeric, lower: 0, upper: 200}}", "row 1, column 'who': expected a number");
@@ -252,7 +270,8 @@ static void test_what_does_not_suit_is_told(void **state) {
   visits[7].sex = 3; /* has no label */
   write_kind(&stat_kinds[2]);
   visits[7] = visit_of(7);
-  refuse("columns: {sex: {type: categorical, levels: [F, M], labels: true}}", "row 8, column 'sex': a value without a label");
+  refuse("columns: {sex: {type: categorical, levels: [F, M], labels: true}}",
+         "row 8, column 'sex': a value without a label");
   rename(path, file);
   snprintf(path, sizeof path, "%s/d.dta", folder);
   rename(file, path);
@@ -266,7 +285,8 @@ static void test_what_does_not_suit_is_told(void **state) {
   unlink(path);
 }
 
-/* As SAS marks rows that somebody deleted: the number of them, the type of a page, the kind of a compressed row. */
+/* As SAS marks rows that somebody deleted: the number of them, the type of a page, the kind of a compressed
+ * row. */
 static void test_deleted_rows_of_sas_are_refused(void **state) {
   static char bytes[1 << 20], changed[1 << 20];
   const stat_kind_t *kind = &stat_kinds[0];
@@ -290,7 +310,10 @@ static void test_deleted_rows_of_sas_are_refused(void **state) {
   const struct {
     size_t at;
     char is;
-  } changes[] = {{0, bytes[0]}, {rows + 7 * word, 3}, {header + page + head - 8, (char)0x80}, {header + head + 2 * word, 5}};
+  } changes[] = {{0, bytes[0]},
+                 {rows + 7 * word, 3},
+                 {header + page + head - 8, (char)0x80},
+                 {header + head + 2 * word, 5}};
   for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
     memcpy(changed, bytes, n);
     changed[changes[i].at] = (char)(i == 2 ? changed[changes[i].at] | changes[i].is : changes[i].is);
@@ -301,7 +324,8 @@ static void test_deleted_rows_of_sas_are_refused(void **state) {
     assert_int_equal(status == TACIT_OK, i == 0);
     if (i == 0) {
       tacit_table_free(table);
-    } else if (i < 3) { /* of the last the first pointer's subheader is gone, too, which ReadStat notices first */
+    } else if (i <
+               3) { /* of the last the first pointer's subheader is gone, too, which ReadStat notices first */
       assert_non_null(strstr(err.message, "deleted in SAS"));
     }
   }
@@ -344,7 +368,8 @@ static void test_columns_without_names_are_refused(void **state) {
   }
 }
 
-/* Cut anywhere, or with bytes turned over: a clear line or, where nothing shows it, a table; never a value of a record in a message. */
+/* Cut anywhere, or with bytes turned over: a clear line or, where nothing shows it, a table; never a value of
+ * a record in a message. */
 static void test_damaged_files(void **state) {
   uint64_t seed = 11;
   for (size_t k = 0; k < N_STAT_KINDS; k++) {
@@ -354,7 +379,8 @@ static void test_damaged_files(void **state) {
     snprintf(path, sizeof path, "%s/d.%s", folder, kind->ending);
     assert_int_equal(write_stat(kind, path, visits, 200), 0);
     FILE *in = fopen(path, "rb");
-    size_t n = fread(bytes, 1, sizeof bytes, in), n_refused = 0, n_tries = (size_t)(120 * testing_multiplier_at_least(1)) /* shares are judged */;
+    size_t n = fread(bytes, 1, sizeof bytes, in), n_refused = 0,
+           n_tries = (size_t)(120 * testing_multiplier_at_least(1)) /* shares are judged */;
     fclose(in);
     for (size_t i = 0; i < n_tries; i++) {
       bool is_cut = i % 2 == 0;
@@ -370,12 +396,16 @@ static void test_damaged_files(void **state) {
       tacit_error_t err;
       if (tacit_table_read(&table, path, schema, NULL, 0, NULL, &err) != TACIT_OK) {
         n_refused += is_cut;
-        assert_true(strlen(err.message) > 10 && strchr(err.message, '\n') == NULL && strstr(err.message, "ller") == NULL);
+        assert_true(strlen(err.message) > 10 && strchr(err.message, '\n') == NULL &&
+                    strstr(err.message, "ller") == NULL);
       } else {
         tacit_table_free(table);
       }
     }
-    assert_true(10 * n_refused >= 9 * (n_tries / 2)); /* transport files cut between records of 80 bytes, portable ones after their end mark */
+    assert_true(
+        10 * n_refused >=
+        9 * (n_tries /
+             2)); /* transport files cut between records of 80 bytes, portable ones after their end mark */
     tacit_schema_free(schema);
     unlink(path);
   }
@@ -404,9 +434,7 @@ static void test_every_allocation_of_ours_may_fail(void **state) {
   unlink(path);
 }
 
-static bool stop(void *user) {
-  return ++*(int *)user < 2;
-}
+static bool stop(void *user) { return ++*(int *)user < 2; }
 
 static void test_reading_is_interrupted(void **state) {
   int n_asked = 0;
@@ -416,21 +444,28 @@ static void test_reading_is_interrupted(void **state) {
   tacit_error_t err;
   write_kind(&stat_kinds[4]);
   tacit_data_source_t source = {.path = path, .watch = &watch};
-  assert_int_equal(tacit_table_read_source(&table, &source, schema, NULL, 0, NULL, &err), TACIT_ERR_INTERRUPTED);
+  assert_int_equal(tacit_table_read_source(&table, &source, schema, NULL, 0, NULL, &err),
+                   TACIT_ERR_INTERRUPTED);
   tacit_schema_free(schema);
   unlink(path);
 }
 
-/* SAS has a variant with each separator of many formats: one that is not known is a number, days since 1960, in silence. */
+/* SAS has a variant with each separator of many formats: one that is not known is a number, days since 1960,
+ * in silence. */
 static void test_every_format_of_dates_is_known(void **state) {
   static const struct {
     const char *format;
     tacit_stat_date_unit_t unit;
-  } formats[] = {{"DATE9", TACIT_STAT_DAY},          {"mmddyyd10", TACIT_STAT_DAY},      {"YYMMDDN8", TACIT_STAT_DAY},      {"NLDATEW", TACIT_STAT_DAY},
-                 {"DATETIME20", TACIT_STAT_SECOND},  {"B8601DN8", TACIT_STAT_SECOND},    {"E8601DN10", TACIT_STAT_SECOND},  {"B8601DZ", TACIT_STAT_SECOND},
-                 {"NLDATMAP", TACIT_STAT_SECOND},    {"MMYY7", TACIT_STAT_OTHER_DATE},   {"MMYYC7", TACIT_STAT_OTHER_DATE}, {"MMYYD7", TACIT_STAT_OTHER_DATE},
-                 {"YYMMS7", TACIT_STAT_OTHER_DATE},  {"YYQRD", TACIT_STAT_OTHER_DATE},   {"B8601TZ", TACIT_STAT_OTHER_DATE}, {"NLTIMAP", TACIT_STAT_OTHER_DATE},
-                 {"NLDATEYM", TACIT_STAT_OTHER_DATE}, {"BEST12", TACIT_STAT_NO_DATE},    {"DOLLAR8.2", TACIT_STAT_NO_DATE}, {"YESNO", TACIT_STAT_NO_DATE},
+  } formats[] = {{"DATE9", TACIT_STAT_DAY},           {"mmddyyd10", TACIT_STAT_DAY},
+                 {"YYMMDDN8", TACIT_STAT_DAY},        {"NLDATEW", TACIT_STAT_DAY},
+                 {"DATETIME20", TACIT_STAT_SECOND},   {"B8601DN8", TACIT_STAT_SECOND},
+                 {"E8601DN10", TACIT_STAT_SECOND},    {"B8601DZ", TACIT_STAT_SECOND},
+                 {"NLDATMAP", TACIT_STAT_SECOND},     {"MMYY7", TACIT_STAT_OTHER_DATE},
+                 {"MMYYC7", TACIT_STAT_OTHER_DATE},   {"MMYYD7", TACIT_STAT_OTHER_DATE},
+                 {"YYMMS7", TACIT_STAT_OTHER_DATE},   {"YYQRD", TACIT_STAT_OTHER_DATE},
+                 {"B8601TZ", TACIT_STAT_OTHER_DATE},  {"NLTIMAP", TACIT_STAT_OTHER_DATE},
+                 {"NLDATEYM", TACIT_STAT_OTHER_DATE}, {"BEST12", TACIT_STAT_NO_DATE},
+                 {"DOLLAR8.2", TACIT_STAT_NO_DATE},   {"YESNO", TACIT_STAT_NO_DATE},
                  {"DATENTRY", TACIT_STAT_NO_DATE}};
   (void)state;
   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
@@ -441,13 +476,17 @@ static void test_every_format_of_dates_is_known(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_format_of_dates_is_known),
-      cmocka_unit_test(test_files_are_the_csv_file),     cmocka_unit_test(test_a_text_na_is_a_value), cmocka_unit_test(test_templates_hold_labels_and_no_values),
-      cmocka_unit_test(test_labels_of_sas_come_from_its_catalogue), cmocka_unit_test(test_an_encoding_can_be_said),
-      cmocka_unit_test(test_what_does_not_suit_is_told), cmocka_unit_test(test_deleted_rows_of_sas_are_refused),
-      cmocka_unit_test(test_columns_without_names_are_refused),
-      cmocka_unit_test(test_damaged_files),
-      cmocka_unit_test(test_every_allocation_of_ours_may_fail), cmocka_unit_test(test_reading_is_interrupted)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_format_of_dates_is_known),
+                                     cmocka_unit_test(test_files_are_the_csv_file),
+                                     cmocka_unit_test(test_a_text_na_is_a_value),
+                                     cmocka_unit_test(test_templates_hold_labels_and_no_values),
+                                     cmocka_unit_test(test_labels_of_sas_come_from_its_catalogue),
+                                     cmocka_unit_test(test_an_encoding_can_be_said),
+                                     cmocka_unit_test(test_what_does_not_suit_is_told),
+                                     cmocka_unit_test(test_deleted_rows_of_sas_are_refused),
+                                     cmocka_unit_test(test_columns_without_names_are_refused),
+                                     cmocka_unit_test(test_damaged_files),
+                                     cmocka_unit_test(test_every_allocation_of_ours_may_fail),
+                                     cmocka_unit_test(test_reading_is_interrupted)};
   return cmocka_run_group_tests(tests, set_up_files, tear_down);
 }

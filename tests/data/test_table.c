@@ -21,8 +21,10 @@ static void test_rules_for_values(void **state) {
 static void test_gaps_leave_their_records_out(void **state) {
   const char *text = "x,s,b,k\n1,F,1,3\n,F,0,3\n2,NA,1,3\n3,M,,3\n4,M,0,\n";
   static const char *const used[] = {"s", "x", "b"};
-  tacit_schema_t *schema = schema_of("columns:\n  x: {type: numeric, lower: 0, upper: 9, missing: drop}\n  s: {type: categorical, levels: [F, M], "
-                                     "missing: drop}\n  b: {type: binary, missing: drop}\n  k: {type: integer, lower: 0, upper: 5, missing: drop}\n");
+  tacit_schema_t *schema = schema_of("columns:\n  x: {type: numeric, lower: 0, upper: 9, missing: drop}\n  "
+                                     "s: {type: categorical, levels: [F, M], "
+                                     "missing: drop}\n  b: {type: binary, missing: drop}\n  k: {type: "
+                                     "integer, lower: 0, upper: 5, missing: drop}\n");
   tacit_table_t *table;
   tacit_table_notes_t notes;
   tacit_records_t *records;
@@ -174,8 +176,9 @@ static void test_failed_allocations_leak_nothing(void **state) {
   for (int i = 0; i < 1500; i++) { /* more than the first capacity of rows, persons and slots */
     tacit_text_printf(&text, "%d,%d,%s\n", i % 1100, i % 7, i % 2 ? "F" : "M");
   }
-  tacit_schema_t *schema = schema_of("unit: id\nmax_rows: 2\ncolumns: {id: {type: id}, s: {type: categorical, "
-                                     "levels: [F, M]}, x: {type: numeric, lower: 0, upper: 100}}\n");
+  tacit_schema_t *schema =
+      schema_of("unit: id\nmax_rows: 2\ncolumns: {id: {type: id}, s: {type: categorical, "
+                "levels: [F, M]}, x: {type: numeric, lower: 0, upper: 100}}\n");
   write_file(text.data, text.length);
   tacit_text_clear(&text);
   for (size_t k = 1; k < 200; k++) {
@@ -196,7 +199,8 @@ static void test_failed_allocations_leak_nothing(void **state) {
 
 static void test_a_million_rows(void **state) {
   enum { n_rows = 1000000 };
-  tacit_schema_t *schema = schema_of("columns: {x: {type: numeric, lower: 0, upper: 1}, k: {type: integer, lower: 0, upper: 9}}");
+  tacit_schema_t *schema =
+      schema_of("columns: {x: {type: numeric, lower: 0, upper: 1}, k: {type: integer, lower: 0, upper: 9}}");
   FILE *out = fopen(file, "wb");
   assert_non_null(out);
   fputs("x,k,note\n", out);

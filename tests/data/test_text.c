@@ -35,8 +35,9 @@ static void test_every_code_point_is_decoded_and_no_surrogate(void **state) {
 }
 
 static void test_what_is_not_utf8_is_refused(void **state) {
-  static const char *const bad[] = {"\x80",     "\xC0\x80", "\xC1\xBF",         "\xE0\x9F\xBF",     "\xF0\x8F\xBF\xBF",
-                                    "\xC3\x28", "\xFF",     "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "ok\xE2\x82"};
+  static const char *const bad[] = {
+      "\x80",     "\xC0\x80", "\xC1\xBF",         "\xE0\x9F\xBF",     "\xF0\x8F\xBF\xBF",
+      "\xC3\x28", "\xFF",     "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "ok\xE2\x82"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     assert_false(tacit_is_utf8(bad[i], strlen(bad[i])));
   }

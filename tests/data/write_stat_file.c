@@ -1,4 +1,5 @@
-/* write_stat_file ENDING FILE ROWS: the visits of stat_testing.h as a file of SAS, SPSS or Stata; sas7bcat: the catalogue of SAS's labels. */
+/* write_stat_file ENDING FILE ROWS: the visits of stat_testing.h as a file of SAS, SPSS or Stata; sas7bcat:
+ * the catalogue of SAS's labels. */
 #include <stdlib.h>
 
 #include "stat_testing.h"

@@ -11,7 +11,8 @@ static void test_table_is_whole(void **state) {
     assert_non_null(info->name);
     assert_true(tacit_check_find(info->name, &found) == info && (int)found == i);
     assert_true(strlen(info->statistic) > 5 && strlen(info->what) > 5 && strlen(info->advice) > 5);
-    assert_true(isfinite(info->threshold) && info->false_alarm >= 0 && info->false_alarm < (info->severity == TACIT_SEVERITY_PROBLEM ? 0.05 : 0.2));
+    assert_true(isfinite(info->threshold) && info->false_alarm >= 0 &&
+                info->false_alarm < (info->severity == TACIT_SEVERITY_PROBLEM ? 0.05 : 0.2));
     assert_true(info->severity == TACIT_SEVERITY_WARNING || info->severity == TACIT_SEVERITY_PROBLEM);
     double off = info->is_below ? -1e-6 : 1e-6;
     assert_true(tacit_check_is_flagged(&(tacit_check_t){(tacit_check_id_t)i, 0, info->threshold + off, ""}));
@@ -50,8 +51,10 @@ static void test_one_list_with_problems_first(void **state) {
   assert_ok(tacit_diagnose_fit(&draws, labels, NULL, &checks, &findings, &err), err);
   assert_int_equal(findings.n, 2);
   assert_int_equal(findings.worst, TACIT_SEVERITY_PROBLEM);
-  assert_true(findings.items[0].severity == TACIT_SEVERITY_PROBLEM && strstr(findings.items[0].what, "age: ") == findings.items[0].what);
-  assert_true(findings.items[1].severity == TACIT_SEVERITY_WARNING && strstr(findings.items[1].what, "0.05") != NULL);
+  assert_true(findings.items[0].severity == TACIT_SEVERITY_PROBLEM &&
+              strstr(findings.items[0].what, "age: ") == findings.items[0].what);
+  assert_true(findings.items[1].severity == TACIT_SEVERITY_WARNING &&
+              strstr(findings.items[1].what, "0.05") != NULL);
   char text[512], tiny[20];
   tacit_findings_looked_at(&checks, sizeof text, text);
   assert_non_null(strstr(text, "few-positives"));
@@ -69,7 +72,8 @@ static void test_a_fit_that_ended_far_has_no_intervals(void **state) {
   good_draws(&draws);
   tacit_checks_add(&evidence.checks, TACIT_CHECK_FAR, SIZE_MAX, 4.9);
   assert_ok(tacit_draws_summarise_with(&draws, 0, &evidence, &summary, &err), err);
-  assert_true(isfinite(summary.q5) && isfinite(summary.sd) && summary.prior_sd > 2 && summary.prior_share > 0.2);
+  assert_true(isfinite(summary.q5) && isfinite(summary.sd) && summary.prior_sd > 2 &&
+              summary.prior_share > 0.2);
   assert_ok(tacit_draws_summarise_with(&draws, 1, &evidence, &summary, &err), err);
   assert_true(isnan(summary.prior_sd) && isnan(summary.prior_share));
   evidence.checks.items[0].statistic = 5.1;
@@ -79,7 +83,8 @@ static void test_a_fit_that_ended_far_has_no_intervals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_table_is_whole), cmocka_unit_test(test_one_list_with_problems_first),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_table_is_whole),
+                                     cmocka_unit_test(test_one_list_with_problems_first),
                                      cmocka_unit_test(test_a_fit_that_ended_far_has_no_intervals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

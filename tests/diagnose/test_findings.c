@@ -21,13 +21,15 @@ static void make(tacit_draws_t *draws, double correlation, double apart, double 
     double x = tacit_rng_normal(rng);
     for (size_t i = 0; i < n_draws; i++) {
       x = i % repeat == 0 ? correlation * x + sqrt(1 - correlation * correlation) * tacit_rng_normal(rng) : x;
-      *tacit_draws_row(draws, c, i) = x + apart * (double)c + (i % repeat == 0 ? drift * (double)i / n_draws : 0);
+      *tacit_draws_row(draws, c, i) =
+          x + apart * (double)c + (i % repeat == 0 ? drift * (double)i / n_draws : 0);
     }
     tacit_rng_free(rng);
   }
 }
 
-static void expect(double correlation, double apart, double drift, size_t repeat, tacit_severity_t worst, const char *what) {
+static void expect(double correlation, double apart, double drift, size_t repeat, tacit_severity_t worst,
+                   const char *what) {
   tacit_draws_t draws;
   tacit_findings_t findings;
   tacit_error_t err;
@@ -87,7 +89,8 @@ static void test_a_problem_is_said_after_many_notes(void **state) {
   assert_ok(tacit_draws_init(&many, n_chains, 0, n_draws, MOST, &err), err);
   many.n_saved = n_draws;
   for (size_t i = 0; i < n_chains * n_draws; i++) {
-    tacit_draws_row(&many, i / n_draws, i % n_draws)[MOST - 1] = *tacit_draws_row(&one, i / n_draws, i % n_draws);
+    tacit_draws_row(&many, i / n_draws, i % n_draws)[MOST - 1] =
+        *tacit_draws_row(&one, i / n_draws, i % n_draws);
   }
   for (size_t j = 0; j < MOST; j++) {
     names[j] = "w";
@@ -101,8 +104,8 @@ static void test_a_problem_is_said_after_many_notes(void **state) {
   tacit_draws_clear(&many);
 }
 
-static void expect_sampler(double accepted, double variance, double signal, double divergent, tacit_severity_t worst,
-                           const char *what) {
+static void expect_sampler(double accepted, double variance, double signal, double divergent,
+                           tacit_severity_t worst, const char *what) {
   tacit_findings_t findings = {.worst = TACIT_SEVERITY_NOTE};
   const tacit_published_t published = {{[TACIT_DIAGNOSTIC_ACCEPT_RATE] = accepted,
                                         [TACIT_DIAGNOSTIC_RATIO_NOISE_VARIANCE] = variance,
@@ -121,18 +124,27 @@ static void test_sampler_findings(void **state) {
   expect_sampler(NAN, NAN, NAN, NAN, TACIT_SEVERITY_NOTE, NULL);
   expect_sampler(0.05, 1, 2, 0, TACIT_SEVERITY_WARNING, "privacy noise is not the reason");
   expect_sampler(0.001, NAN, NAN, 0, TACIT_SEVERITY_PROBLEM, "privacy noise is not the reason");
-  expect_sampler(0.05, 9, 2, 0, TACIT_SEVERITY_WARNING, "variance 9 in the acceptance test: the best proposal is accepted 13 %");
+  expect_sampler(0.05, 9, 2, 0, TACIT_SEVERITY_WARNING,
+                 "variance 9 in the acceptance test: the best proposal is accepted 13 %");
   expect_sampler(0.01, 25, 2, 0, TACIT_SEVERITY_PROBLEM, "in the acceptance test");
   expect_sampler(0.4, 1, 0.1, 0, TACIT_SEVERITY_PROBLEM, "drowned");
   expect_sampler(0.4, 1, 2, 0.05, TACIT_SEVERITY_WARNING, "diverged");
 }
 
 static void test_tally_becomes_diagnostics(void **state) {
-  const tacit_sampler_tally_t tally = {.n_moves = 200, .n_decisions = 100, .n_accepted = 25, .n_divergent = 4, .n_ratios = 50,
-                                       .ratio_noise = 200, .n_gradients = 10, .grad_square = 50};
+  const tacit_sampler_tally_t tally = {.n_moves = 200,
+                                       .n_decisions = 100,
+                                       .n_accepted = 25,
+                                       .n_divergent = 4,
+                                       .n_ratios = 50,
+                                       .ratio_noise = 200,
+                                       .n_gradients = 10,
+                                       .grad_square = 50};
   tacit_diagnostics_t d = tacit_diagnostics_of(&tally);
-  assert_true(d.values[TACIT_DIAGNOSTIC_ACCEPT_RATE] == 0.25 && d.values[TACIT_DIAGNOSTIC_DIVERGENT_SHARE] == 0.02);
-  assert_true(d.values[TACIT_DIAGNOSTIC_RATIO_NOISE_VARIANCE] == 4 && d.values[TACIT_DIAGNOSTIC_GRADIENT_SIGNAL] == 2);
+  assert_true(d.values[TACIT_DIAGNOSTIC_ACCEPT_RATE] == 0.25 &&
+              d.values[TACIT_DIAGNOSTIC_DIVERGENT_SHARE] == 0.02);
+  assert_true(d.values[TACIT_DIAGNOSTIC_RATIO_NOISE_VARIANCE] == 4 &&
+              d.values[TACIT_DIAGNOSTIC_GRADIENT_SIGNAL] == 2);
   for (size_t i = TACIT_N_PUBLISHABLE; i < TACIT_N_DIAGNOSTICS; i++) {
     assert_true(isnan(d.values[i]));
   }
@@ -142,7 +154,8 @@ static void test_tally_becomes_diagnostics(void **state) {
   }
 }
 
-/* The table and the order of the names say the same of every diagnostic, and only what may be published gets through. */
+/* The table and the order of the names say the same of every diagnostic, and only what may be published gets
+ * through. */
 static void test_visibility(void **state) {
   tacit_diagnostics_t all;
   for (size_t i = 0; i < TACIT_N_DIAGNOSTICS; i++) {
@@ -170,8 +183,11 @@ static void test_visibility(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings), cmocka_unit_test(test_constants),
-                                     cmocka_unit_test(test_a_problem_is_said_after_many_notes), cmocka_unit_test(test_sampler_findings),
-                                     cmocka_unit_test(test_tally_becomes_diagnostics), cmocka_unit_test(test_visibility)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_findings),
+                                     cmocka_unit_test(test_constants),
+                                     cmocka_unit_test(test_a_problem_is_said_after_many_notes),
+                                     cmocka_unit_test(test_sampler_findings),
+                                     cmocka_unit_test(test_tally_becomes_diagnostics),
+                                     cmocka_unit_test(test_visibility)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,8 +53,8 @@ static void as_array(const tacit_summary_t *s, double out[9]) {
 }
 
 static void test_summarise_reference_matches_arviz(void **state) {
-  static const char *const fields[9] = {"mean", "sd",  "mcse_mean", "q5",  "q50",
-                                        "q95",  "ess_bulk", "ess_tail", "rhat"};
+  static const char *const fields[9] = {"mean", "sd",       "mcse_mean", "q5",  "q50",
+                                        "q95",  "ess_bulk", "ess_tail",  "rhat"};
   for (size_t i = 0; i < sizeof reference_cases / sizeof reference_cases[0]; i++) {
     const reference_case_t *r = &reference_cases[i];
     double *x = make_chains(r, i + 1), actual[9];
@@ -94,8 +94,8 @@ static void test_normal_quantile_matches_high_precision(void **state) {
 }
 
 static double any_double(uint64_t *state) {
-  static const double corners[] = {0, -0.0, DBL_MIN, -DBL_MIN, 0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX,
-                                   INFINITY, -INFINITY, 1, -1};
+  static const double corners[] = {0,       -0.0,     DBL_MIN,  -DBL_MIN,  0x1p-1074, -0x1p-1074,
+                                   DBL_MAX, -DBL_MAX, INFINITY, -INFINITY, 1,         -1};
   double u = uniform(state);
   return u < 0.3 ? corners[(size_t)(u / 0.3 * 12)] : ldexp(bell(state), (int)(200 * uniform(state)) - 100);
 }

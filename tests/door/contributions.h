@@ -1,4 +1,5 @@
-/* Units of any floats, and contributions over them that may lie: honest ones, and one kind of liar each for what a contribution may do. */
+/* Units of any floats, and contributions over them that may lie: honest ones, and one kind of liar each for
+ * what a contribution may do. */
 #ifndef TACIT_DOOR_CONTRIBUTIONS_H
 #define TACIT_DOOR_CONTRIBUTIONS_H
 
@@ -20,20 +21,22 @@ static uint64_t mixed(uint64_t z) { /* SplitMix64's finaliser */
 
 static uint64_t state;
 
-static uint64_t bits(void) {
-  return mixed(state += 0x9E3779B97F4A7C15u);
-}
+static uint64_t bits(void) { return mixed(state += 0x9E3779B97F4A7C15u); }
 
 /* Any float: sane, special, or bits drawn at random. */
 static float any_float(uint64_t draw) {
-  static const float special[] = {0, -0.0f, FLT_TRUE_MIN, -FLT_TRUE_MIN, FLT_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e30f};
+  static const float special[] = {0,        -0.0f, FLT_TRUE_MIN, -FLT_TRUE_MIN, FLT_MIN, FLT_MAX,
+                                  -FLT_MAX, NAN,   INFINITY,     -INFINITY,     1e30f};
   uint32_t word = (uint32_t)(draw >> 8);
   float x;
   memcpy(&x, &word, sizeof x);
   switch (draw % 4) {
-    case 0: return special[draw / 4 % (sizeof special / sizeof special[0])];
-    case 1: return x;
-    default: return (float)(draw >> 40) * 0x1p-23f - 1;
+  case 0:
+    return special[draw / 4 % (sizeof special / sizeof special[0])];
+  case 1:
+    return x;
+  default:
+    return (float)(draw >> 40) * 0x1p-23f - 1;
   }
 }
 
@@ -49,7 +52,8 @@ static inline void any_unit(data_t *data, size_t u, size_t max_rows, bool is_wil
     data->is_left_out[u][t] = false;
     for (size_t j = 0; j < N_COLUMNS; j++) {
       uint64_t draw = bits();
-      data->rows[u][t][j] = is_wild && draw % 8 == 0 ? (double)any_float(bits()) : (double)(draw >> 11) * 0x1p-52 - 1;
+      data->rows[u][t][j] =
+          is_wild && draw % 8 == 0 ? (double)any_float(bits()) : (double)(draw >> 11) * 0x1p-52 - 1;
     }
   }
 }
@@ -58,14 +62,14 @@ static inline void any_unit(data_t *data, size_t u, size_t max_rows, bool is_wil
 
 typedef enum lie {
   HONEST,
-  WILD,   /* a function of the record alone, of any size, or no number */
+  WILD, /* a function of the record alone, of any size, or no number */
   N_HARMLESS,
   NEIGHBOUR = N_HARMLESS, /* looks at the lane beside it */
-  COMPANY, /* at all lanes alike */
-  LANE,    /* at which lane it is */
-  COUNTER, /* at how often it was called */
-  LAST,    /* at the block before */
-  RUN,     /* at the next of the blocks that it is shown together */
+  COMPANY,                /* at all lanes alike */
+  LANE,                   /* at which lane it is */
+  COUNTER,                /* at how often it was called */
+  LAST,                   /* at the block before */
+  RUN,                    /* at the next of the blocks that it is shown together */
   N_LIES
 } lie_t;
 
@@ -92,18 +96,25 @@ static uint64_t record_hash(const float *block, size_t lane, size_t i) {
 static double number(const float *block, size_t lane, size_t i) {
   double own = liar.scale * (double)block[i % N_COLUMNS * 16 + lane];
   switch (liar.lie) {
-    case HONEST: return own;
-    case WILD: return (double)any_float(record_hash(block, lane, i)) * (i % 3 == 0 ? 1e300 : 1);
-    case NEIGHBOUR: return own + 100 * liar.scale * (double)block[lane ^ 1];
-    case COMPANY:
-      for (size_t other = 0; other < 16; other++) {
-        own += liar.scale * (double)block[other];
-      }
-      return own;
-    case LANE: return own * (double)lane;
-    case COUNTER: return own + liar.scale * (double)(liar.n_calls % 7);
-    case LAST: return own + 100 * liar.scale * (double)liar.last;
-    default: return own;
+  case HONEST:
+    return own;
+  case WILD:
+    return (double)any_float(record_hash(block, lane, i)) * (i % 3 == 0 ? 1e300 : 1);
+  case NEIGHBOUR:
+    return own + 100 * liar.scale * (double)block[lane ^ 1];
+  case COMPANY:
+    for (size_t other = 0; other < 16; other++) {
+      own += liar.scale * (double)block[other];
+    }
+    return own;
+  case LANE:
+    return own * (double)lane;
+  case COUNTER:
+    return own + liar.scale * (double)(liar.n_calls % 7);
+  case LAST:
+    return own + 100 * liar.scale * (double)liar.last;
+  default:
+    return own;
   }
 }
 
@@ -120,7 +131,8 @@ static void float_rows(size_t n_rows, const float *block, float *rows) {
 }
 
 /* Whose rows they are. */
-static void vector_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *rows) {
+static void vector_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points,
+                        const float *points, float *rows) {
   size_t n_rows = n_points * *(const size_t *)ctx;
   (void)points;
   for (size_t b = 0; b < n_blocks; b++) {
@@ -132,16 +144,21 @@ static void vector_rows(const void *ctx, const float *block, size_t n_blocks, si
 }
 
 /* The sum of a unit's numbers, clipped; or one that is not, is none, or is any. */
-static void vector_unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k, tacit_door_notes_t *notes) {
+static void vector_unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
+                        tacit_door_notes_t *notes) {
   const size_t stride = tacit_door_padded(of->dim);
   (void)notes;
   for (size_t at = 0; k == NULL && at < of->n_points * own->n; at++) {
-    const float *x = own->x + at % own->n * own->x_width, *row = own->rows + at % own->n * own->rows_width + at / own->n * of->n_rows;
+    const float *x = own->x + at % own->n * own->x_width,
+                *row = own->rows + at % own->n * own->rows_width + at / own->n * of->n_rows;
     double *sum = sums + at / own->n * stride;
     for (const tacit_piece_t *p = of->pieces; p < of->pieces + of->n_pieces; p++) {
-      size_t place = p->kind == TACIT_PIECE_GATHER ? (size_t)fmax(fmin(x[p->column] - p->first, (double)p->n - 1), 0) : 0;
+      size_t place = p->kind == TACIT_PIECE_GATHER
+                         ? (size_t)fmax(fmin(x[p->column] - p->first, (double)p->n - 1), 0)
+                         : 0;
       for (size_t j = 0; j < (p->kind == TACIT_PIECE_GATHER ? 1 : p->n); j++) {
-        double value = p->kind == TACIT_PIECE_LINEAR ? (double)row[p->row] * (double)x[p->column + j] : (double)row[p->row + j];
+        double value = p->kind == TACIT_PIECE_LINEAR ? (double)row[p->row] * (double)x[p->column + j]
+                                                     : (double)row[p->row + j];
         sum[p->parameter + place * p->stride + j] += value * own->scale;
       }
     }
@@ -151,10 +168,13 @@ static void vector_unit(const tacit_vectors_t *of, const tacit_own_t *own, doubl
     for (size_t j = 0; j < of->dim; j++) {
       square += sums[j] * sums[j];
     }
-    uint64_t kind; /* of a lie: clipped; three times too long, which is less than whole numbers hold; as it came */
+    uint64_t
+        kind; /* of a lie: clipped; three times too long, which is less than whole numbers hold; as it came */
     memcpy(&kind, &square, sizeof kind);
     kind = liar.lie == WILD && square > 1e-200 && square <= DBL_MAX ? kind % 3 : 0;
-    double factor = !(square <= DBL_MAX) ? 0 : own->most * (kind == 1 ? 3 : 1) / (kind == 1 || (square > 1 && kind == 0) ? sqrt(square) : 1);
+    double factor = !(square <= DBL_MAX) ? 0
+                                         : own->most * (kind == 1 ? 3 : 1) /
+                                               (kind == 1 || (square > 1 && kind == 0) ? sqrt(square) : 1);
     for (size_t j = 0; j < of->dim; j++) {
       double whole = factor > 0 ? sums[j] * factor : 0;
       k[at * of->dim + j] = (int64_t)fmax(fmin(whole, 0x1p60), -0x1p60);
@@ -164,21 +184,25 @@ static void vector_unit(const tacit_vectors_t *of, const tacit_own_t *own, doubl
   }
 }
 
-/* Two predictors of two features and one number more; all kinds of pieces, two of one row and one of features beyond the norm's; numbers alone. */
-static const tacit_piece_t linear[] = {{.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 0, .n = 2},
-                                       {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 2, .n = 2},
-                                       {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = 4, .n = 1}},
-                           mixed_pieces[] = {{.kind = TACIT_PIECE_GATHER, .row = 0, .parameter = 1, .column = 3, .n = 2, .stride = 2, .first = 1},
-                                             {.kind = TACIT_PIECE_DENSE, .row = 1, .parameter = 0, .n = 1},
-                                             {.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 2, .column = 2, .n = 1},
-                                             {.kind = TACIT_PIECE_LINEAR, .row = 2, .parameter = 4, .column = 3, .n = 1}},
-                           dense[] = {{.kind = TACIT_PIECE_DENSE, .n = 5}};
+/* Two predictors of two features and one number more; all kinds of pieces, two of one row and one of features
+ * beyond the norm's; numbers alone. */
+static const tacit_piece_t
+    linear[] = {{.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 0, .n = 2},
+                {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = 2, .n = 2},
+                {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = 4, .n = 1}},
+    mixed_pieces[] =
+        {{.kind = TACIT_PIECE_GATHER, .row = 0, .parameter = 1, .column = 3, .n = 2, .stride = 2, .first = 1},
+         {.kind = TACIT_PIECE_DENSE, .row = 1, .parameter = 0, .n = 1},
+         {.kind = TACIT_PIECE_LINEAR, .row = 0, .parameter = 2, .column = 2, .n = 1},
+         {.kind = TACIT_PIECE_LINEAR, .row = 2, .parameter = 4, .column = 3, .n = 1}},
+    dense[] = {{.kind = TACIT_PIECE_DENSE, .n = 5}};
 static const struct {
   const tacit_piece_t *pieces;
   size_t n_pieces, n_rows;
 } vectors_of[] = {{linear, 3, 3}, {mixed_pieces, 4, 3}, {dense, 1, 5}};
 
-static void scalar_values(const void *ctx, const float *block, size_t n_blocks, double *work, double *const *out) {
+static void scalar_values(const void *ctx, const float *block, size_t n_blocks, double *work,
+                          double *const *out) {
   (void)ctx, (void)work;
   for (size_t b = 0; b < n_blocks; b++) {
     for (size_t i = 0; i < 16; i++) {
@@ -192,7 +216,8 @@ static void scalar_values(const void *ctx, const float *block, size_t n_blocks, 
   }
 }
 
-static void product_lanes(const void *ctx, const float *block, const float *norms, void *work, int64_t *lanes) {
+static void product_lanes(const void *ctx, const float *block, const float *norms, void *work,
+                          int64_t *lanes) {
   (void)ctx, (void)norms, (void)work;
   for (size_t i = 0; i < 5 * 16; i++) {
     double x = 0x1p19 * number(block, i % 16, i / 16);
@@ -208,21 +233,29 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
   size_t n = tacit_door_shape_n_written(shape, n_rows);
   uint32_t first;
   memcpy(&first, x, sizeof first);
-  bool is_long = mixed(first) % 2 == 0; /* of units that lie, half are too long by numbers that are each as large as they may be */
+  bool is_long =
+      mixed(first) % 2 ==
+      0; /* of units that lie, half are too long by numbers that are each as large as they may be */
   for (size_t i = 0; i < n; i++) {
     uint32_t word;
     memcpy(&word, x + i % (n_rows * N_COLUMNS), sizeof word);
     uint64_t draw = mixed(word + 977 * i);
-    int64_t most = shape->kind == TACIT_SHAPE_CELL ? (int64_t)shape->dim : shape->kind == TACIT_SHAPE_BOX ? shape->high : shape->radius;
+    int64_t most = shape->kind == TACIT_SHAPE_CELL  ? (int64_t)shape->dim
+                   : shape->kind == TACIT_SHAPE_BOX ? shape->high
+                                                    : shape->radius;
     bool has_blocks = shape->kind == TACIT_SHAPE_SQUARES && shape->high > 1;
-    double share = shape->kind == TACIT_SHAPE_BALL || shape->kind == TACIT_SHAPE_SQUARES ? 1 / sqrt((double)(has_blocks ? n / (shape->dim + 1) * shape->dim : n)) : 1;
+    double share = shape->kind == TACIT_SHAPE_BALL || shape->kind == TACIT_SHAPE_SQUARES
+                       ? 1 / sqrt((double)(has_blocks ? n / (shape->dim + 1) * shape->dim : n))
+                       : 1;
     int64_t size = (int64_t)(share * (double)most);
     k[i] = draw % 2 ? size : shape->kind == TACIT_SHAPE_BOX ? shape->low : -size;
     uint64_t range = shape->dim / n; /* of cells: each of several in a range of its own, so that they rise */
     k[i] = shape->kind == TACIT_SHAPE_CELL ? 1 + (int64_t)(i * range + draw % range) : k[i];
     const int64_t wild[] = {INT64_MIN, (int64_t)draw, 0, most, 2 * most, -3 * most};
     bool is_block = has_blocks && i % (shape->dim + 1) == 0; /* where they lie, some are none */
-    k[i] = is_block ? (int64_t)(draw % (uint64_t)(shape->high + (liar.lie == WILD))) - (liar.lie == WILD && draw % 7 == 0) : k[i];
+    k[i] = is_block ? (int64_t)(draw % (uint64_t)(shape->high + (liar.lie == WILD))) -
+                          (liar.lie == WILD && draw % 7 == 0)
+                    : k[i];
     k[i] = liar.lie == WILD && draw % 16 < 6 ? wild[is_long ? 3 : draw % 16] : k[i];
   }
 }

@@ -1,8 +1,10 @@
 /*
- * What the door lends to contributions holds nothing of other records: not of an earlier unit, pass or release, nor of those beside a unit's own.
- * Workspaces are filled with rubbish between releases, and the sums must not notice.
+ * What the door lends to contributions holds nothing of other records: not of an earlier unit, pass or
+ * release, nor of those beside a unit's own. Workspaces are filled with rubbish between releases, and the
+ * sums must not notice.
  *
- * Mutations tried, each of which fails here: rows, values, scratch or sums of a unit not cleared; a unit shown its neighbour; what an earlier release left.
+ * Mutations tried, each of which fails here: rows, values, scratch or sums of a unit not cleared; a unit
+ * shown its neighbour; what an earlier release left.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +18,8 @@ typedef enum fault { NONE, KEEPS_SUMS, READS_AROUND, WRITES_HALF, READS_SCRATCH,
 
 static fault_t fault;
 
-static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *out) {
+static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points,
+                 float *out) {
   (void)ctx, (void)points;
   for (size_t i = 0; i < n_blocks * n_points * 16; i++) {
     if (fault != WRITES_HALF || block[i / 16 * 32 + i % 16] > 0) { /* as one that gives up on some records */
@@ -25,10 +28,12 @@ static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_
   }
 }
 
-static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k, tacit_door_notes_t *notes) {
+static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
+                 tacit_door_notes_t *notes) {
   (void)of, (void)notes;
   for (size_t i = 0; k == NULL && i < own->n; i++) {
-    double x = (double)own->x[i * own->x_width] + (fault == READS_AROUND ? 100 * (double)own->x[(i + 1) * own->x_width] : 0);
+    double x = (double)own->x[i * own->x_width] +
+               (fault == READS_AROUND ? 100 * (double)own->x[(i + 1) * own->x_width] : 0);
     sums[0] += x * (double)own->rows[i * own->rows_width] * own->scale;
   }
   if (k != NULL) {
@@ -50,7 +55,8 @@ static void values(const void *ctx, const float *block, size_t n_blocks, double 
 
 static void whole(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k) {
   (void)ctx;
-  k[0] = (int64_t)(1000 * (double)x[0]) + (fault == READS_AROUND ? (int64_t)(1000 * (double)x[2 * n_rows]) : 0) +
+  k[0] = (int64_t)(1000 * (double)x[0]) +
+         (fault == READS_AROUND ? (int64_t)(1000 * (double)x[2 * n_rows]) : 0) +
          (fault == READS_SCRATCH ? (int64_t)work[0] : 0);
   work[0] = 1000 * (double)x[0];
 }
@@ -71,7 +77,8 @@ static tacit_door_t *door_of(size_t n_units, double x, bool has_units) {
   if (has_units) {
     assert_ok(tacit_records_set_units(records, offsets, n_units, &err), err);
   }
-  tacit_door_settings_t settings = {.name = "test", .n_columns = 2, .max_unit_rows = has_units ? ROWS : 1, .n_threads = 2};
+  tacit_door_settings_t settings = {
+      .name = "test", .n_columns = 2, .max_unit_rows = has_units ? ROWS : 1, .n_threads = 2};
   assert_ok(tacit_door_new(&door, records, NULL, NULL, &settings, &err), err);
   return door;
 }
@@ -93,11 +100,33 @@ static void sums_of(double x, bool has_units, int byte, double sums[3]) {
   tacit_error_t err;
   double sd;
   tacit_piece_t piece = {.kind = TACIT_PIECE_LINEAR, .n = 1};
-  tacit_vectors_t vectors = {.n_points = 1, .dim = 1, .n_rows = 1, .n_pieces = 1, .n_blocks = 2, .pieces = &piece, .rows = rows, .unit = unit,
-                             .points = &point, .scale = 1, .clip = 1, .rate = 1, .label = "test"};
-  tacit_scalars_t scalars = {.n_pairs = 1, .n_fresh = 1, .values = values, .n_work = 4, .fresh_at = &at, .before = &none, .after = &at, .clips = &clip,
-                             .rate = 1, .label = "test"};
-  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = 1, .low = -1000, .high = 1000}, .unit = whole, .n_work = 4, .label = "test"};
+  tacit_vectors_t vectors = {.n_points = 1,
+                             .dim = 1,
+                             .n_rows = 1,
+                             .n_pieces = 1,
+                             .n_blocks = 2,
+                             .pieces = &piece,
+                             .rows = rows,
+                             .unit = unit,
+                             .points = &point,
+                             .scale = 1,
+                             .clip = 1,
+                             .rate = 1,
+                             .label = "test"};
+  tacit_scalars_t scalars = {.n_pairs = 1,
+                             .n_fresh = 1,
+                             .values = values,
+                             .n_work = 4,
+                             .fresh_at = &at,
+                             .before = &none,
+                             .after = &at,
+                             .clips = &clip,
+                             .rate = 1,
+                             .label = "test"};
+  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = 1, .low = -1000, .high = 1000},
+                         .unit = whole,
+                         .n_work = 4,
+                         .label = "test"};
   tacit_door_t *door = door_of(N_UNITS, x, has_units);
   for (size_t pass = 0; pass < 2; pass++) {
     spoil(door, byte);
@@ -122,7 +151,8 @@ static void test_a_unit_moves_a_sum_by_what_is_charged(void **unused) {
       sums_of(1, has_units, 0x3B, spoilt);
       for (size_t i = 0; i < 3; i++) {
         if (!(fabs(up[i] - down[i]) <= most[i] * (1 + 1e-9))) {
-          fail_msg("fault %d, units %d: release %zu moves by %g, charged %g", f, has_units, i, up[i] - down[i], most[i]);
+          fail_msg("fault %d, units %d: release %zu moves by %g, charged %g", f, has_units, i,
+                   up[i] - down[i], most[i]);
         }
       }
       assert_memory_equal(up, spoilt, sizeof up);
@@ -131,7 +161,8 @@ static void test_a_unit_moves_a_sum_by_what_is_charged(void **unused) {
 }
 
 /* Numbers of persons in one release, then nothing in one of vectors: other places of the same memory. */
-static void no_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *out) {
+static void no_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points,
+                    const float *points, float *out) {
   (void)ctx, (void)block, (void)points;
   memset(out, 0, n_blocks * n_points * 16 * sizeof *out);
 }
@@ -150,9 +181,22 @@ static void test_nothing_is_left_of_the_release_before(void **unused) {
   tacit_door_t *door = door_of(10, 1, true);
   double out, sums[N_NUMBERS], sd;
   tacit_piece_t piece = {.kind = TACIT_PIECE_LINEAR, .n = 1};
-  tacit_vectors_t vectors = {.n_points = 1, .dim = 1, .n_rows = 1, .n_pieces = 1, .n_blocks = 1, .pieces = &piece, .rows = no_rows, .unit = unit,
-                             .points = &point, .scale = 1, .clip = 1, .rate = 1, .label = "test"};
-  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BALL, .dim = N_NUMBERS, .radius = 1 << 22}, .unit = numbers, .label = "test"};
+  tacit_vectors_t vectors = {.n_points = 1,
+                             .dim = 1,
+                             .n_rows = 1,
+                             .n_pieces = 1,
+                             .n_blocks = 1,
+                             .pieces = &piece,
+                             .rows = no_rows,
+                             .unit = unit,
+                             .points = &point,
+                             .scale = 1,
+                             .clip = 1,
+                             .rate = 1,
+                             .label = "test"};
+  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BALL, .dim = N_NUMBERS, .radius = 1 << 22},
+                         .unit = numbers,
+                         .label = "test"};
   fault = NONE;
   for (size_t pass = 0; pass < 2; pass++) {
     assert_ok(tacit_door_release_vectors(door, &vectors, 1, &out, &err), err);

@@ -1,6 +1,6 @@
 /*
- * Sizes and scales for which no rounding is proved to be covered, or that cannot be drawn, are refused before anything is charged; at the largest that
- * are let through, what is clipped is as short as it is said to be.
+ * Sizes and scales for which no rounding is proved to be covered, or that cannot be drawn, are refused before
+ * anything is charged; at the largest that are let through, what is clipped is as short as it is said to be.
  */
 #include <math.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static void assert_refused(const box_t *box, tacit_status_t status, const tacit_
   assert_true(strlen(err->message) > 20);
 }
 
-static void ones(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *out) {
+static void ones(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points,
+                 float *out) {
   (void)block, (void)points;
   for (size_t i = 0; i < n_blocks * n_points * *(const size_t *)ctx * 16; i++) {
     out[i] = 1;
@@ -78,8 +79,19 @@ static void test_sizes_of_vectors(void **unused) {
   tacit_piece_t piece = {.kind = TACIT_PIECE_DENSE, .n = 1};
   float *points = calloc(more, sizeof *points);
   double *out = malloc(more * sizeof *out);
-  const tacit_vectors_t good = {.n_points = 1, .dim = 1, .n_rows = 1, .n_pieces = 1, .n_blocks = 1, .pieces = &piece, .rows = ones, .ctx = &one,
-                                .points = points, .scale = 1, .clip = 1, .rate = 1, .label = "test"};
+  const tacit_vectors_t good = {.n_points = 1,
+                                .dim = 1,
+                                .n_rows = 1,
+                                .n_pieces = 1,
+                                .n_blocks = 1,
+                                .pieces = &piece,
+                                .rows = ones,
+                                .ctx = &one,
+                                .points = points,
+                                .scale = 1,
+                                .clip = 1,
+                                .rate = 1,
+                                .label = "test"};
   for (size_t i = 0; i < 4; i++) {
     tacit_vectors_t bad = good;
     *(i == 0 ? &bad.dim : i == 1 ? &bad.n_points : i == 2 ? &bad.n_rows : &bad.n_pieces) = more;
@@ -106,11 +118,20 @@ static void test_long_vectors_are_as_short_as_is_said(void **unused) {
   (void)unused;
   static const size_t dim = (size_t)1 << 18;
   tacit_piece_t piece = {.kind = TACIT_PIECE_DENSE, .n = dim};
-  tacit_vectors_t of = {.n_points = 1, .dim = dim, .n_rows = dim, .n_pieces = 1, .n_blocks = 1, .pieces = &piece, .scale = 1, .clip = 1, .rate = 1};
+  tacit_vectors_t of = {.n_points = 1,
+                        .dim = dim,
+                        .n_rows = dim,
+                        .n_pieces = 1,
+                        .n_blocks = 1,
+                        .pieces = &piece,
+                        .scale = 1,
+                        .clip = 1,
+                        .rate = 1};
   float *rows = malloc(dim * 16 * sizeof *rows), norms[16], block[2 * 16] = {0};
   int32_t *lanes = calloc(dim * 16, sizeof *lanes);
   for (size_t i = 0; i < dim * 16; i++) {
-    static const float sizes[16] = {1, 1.0000001f, 0.9999999f, 1.001f, 1.03f, 1.1f, 2, 3, 1000, 1e10f, 0.97f, 1.01f, 1.7f, 33, 1e18f, 1.3f};
+    static const float sizes[16] = {1,    1.0000001f, 0.9999999f, 1.001f, 1.03f, 1.1f, 2,     3,
+                                    1000, 1e10f,      0.97f,      1.01f,  1.7f,  33,   1e18f, 1.3f};
     rows[i] = sizes[i % 16] * 0x1p-9f * (i / 16 % 3 == 0 ? 1.0001f : 1);
     norms[i % 16] = 1;
   }
@@ -121,7 +142,9 @@ static void test_long_vectors_are_as_short_as_is_said(void **unused) {
       square += (tacit_wide_t)lanes[j * 16 + lane] * lanes[j * 16 + lane];
     }
     assert_true(square <= (tacit_wide_t)1 << 2 * TACIT_LATTICE_BITS);
-    assert_true(square >= (tacit_wide_t)(0.8 * 0x1p40)); /* slack, truncation of numbers near 2^11, and sizes down to 0.97 */
+    assert_true(
+        square >=
+        (tacit_wide_t)(0.8 * 0x1p40)); /* slack, truncation of numbers near 2^11, and sizes down to 0.97 */
   }
   free(rows);
   free(lanes);
@@ -135,15 +158,23 @@ static void test_noise_that_cannot_be_drawn(void **unused) {
     int64_t high;
     double multiplier;
     tacit_door_noise_t noise;
-  } bad[] = {{1 << 26, 0x1p27, TACIT_DOOR_GAUSSIAN}, {1, 0x1p-21, TACIT_DOOR_GAUSSIAN}, {1, 0.5, TACIT_DOOR_LAPLACE},
-             {1 << 26, 0x1p27, TACIT_DOOR_LAPLACE},  {1, 0x1p-9, TACIT_DOOR_DISCRETE_LAPLACE}, {1000000, 100, TACIT_DOOR_DISCRETE_GAUSSIAN},
+  } bad[] = {{1 << 26, 0x1p27, TACIT_DOOR_GAUSSIAN},
+             {1, 0x1p-21, TACIT_DOOR_GAUSSIAN},
+             {1, 0.5, TACIT_DOOR_LAPLACE},
+             {1 << 26, 0x1p27, TACIT_DOOR_LAPLACE},
+             {1, 0x1p-9, TACIT_DOOR_DISCRETE_LAPLACE},
+             {1000000, 100, TACIT_DOOR_DISCRETE_GAUSSIAN},
              {1, 0x1p-5, TACIT_DOOR_DISCRETE_GAUSSIAN}};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    tacit_units_t units = {.shape = {TACIT_SHAPE_BOX, 1, 0, 0, bad[i].high, 0}, .unit = number, .label = "test"};
+    tacit_units_t units = {
+        .shape = {TACIT_SHAPE_BOX, 1, 0, 0, bad[i].high, 0}, .unit = number, .label = "test"};
     tacit_door_shape_t step = {TACIT_SHAPE_BOX, 1, 0, 0, 1, 0};
-    tacit_event_t event = tacit_door_shape_event(&step, bad[i].noise, true, 16, "test"); /* any: it is not reached */
+    tacit_event_t event =
+        tacit_door_shape_event(&step, bad[i].noise, true, 16, "test"); /* any: it is not reached */
     box_t box = box_of(bad[i].noise == TACIT_DOOR_GAUSSIAN ? NULL : &event);
-    assert_refused(&box, tacit_door_release_units(box.door, &units, bad[i].noise, bad[i].multiplier, &out, &scale, &err), &err);
+    assert_refused(
+        &box, tacit_door_release_units(box.door, &units, bad[i].noise, bad[i].multiplier, &out, &scale, &err),
+        &err);
     clear(&box);
   }
 }
@@ -155,9 +186,17 @@ static void test_decisions_out_of_range(void **unused) {
   tacit_error_t err;
   bool accepted;
   box_t box = box_of(NULL);
-  tacit_accept_rule_t probit = {.kind = TACIT_ACCEPT_PROBIT, .max_bound = 0x1p18, .sigma = 0x1p18}, barker = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 1};
+  tacit_accept_rule_t probit = {.kind = TACIT_ACCEPT_PROBIT, .max_bound = 0x1p18, .sigma = 0x1p18},
+                      barker = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 1};
   double wide = fmin(clip, tacit_ratio_clip(0x1p18));
-  tacit_scalars_t scalars = {.n_pairs = 1, .n_fresh = 1, .values = value, .fresh_at = &at, .before = &none, .after = &at, .clips = &wide, .rate = 1,
+  tacit_scalars_t scalars = {.n_pairs = 1,
+                             .n_fresh = 1,
+                             .values = value,
+                             .fresh_at = &at,
+                             .before = &none,
+                             .after = &at,
+                             .clips = &wide,
+                             .rate = 1,
                              .label = "test"};
   assert_refused(&box, tacit_door_decide(box.door, &scalars, &probit, &zero, &accepted, &err), &err);
   scalars.n_pairs = (size_t)TACIT_MAX_NUMBERS + 1;
@@ -165,11 +204,24 @@ static void test_decisions_out_of_range(void **unused) {
   assert_refused(&box, tacit_door_release_scalars(box.door, &scalars, 1, many, sd, &err), &err);
   free(many);
   free(sd);
-  tacit_door_product_t product = {.dim = 1, .weight = 1, .scale = &one, .add = {zeros, zeros}, .radius = {1, 1}, .clip = {1e15, 1e15}, .most = 1 << 20,
+  tacit_door_product_t product = {.dim = 1,
+                                  .weight = 1,
+                                  .scale = &one,
+                                  .add = {zeros, zeros},
+                                  .radius = {1, 1},
+                                  .clip = {1e15, 1e15},
+                                  .most = 1 << 20,
                                   .lanes = no_lanes};
   assert_refused(&box, tacit_door_decide_product(box.door, &product, &barker, 0, &accepted, &err), &err);
   static const double far[1] = {1e30};
-  product = (tacit_door_product_t){.dim = 1, .weight = 1, .scale = &one, .add = {far, zeros}, .radius = {1, 1}, .clip = {1, 1}, .most = 1 << 20, .lanes = no_lanes};
+  product = (tacit_door_product_t){.dim = 1,
+                                   .weight = 1,
+                                   .scale = &one,
+                                   .add = {far, zeros},
+                                   .radius = {1, 1},
+                                   .clip = {1, 1},
+                                   .most = 1 << 20,
+                                   .lanes = no_lanes};
   assert_refused(&box, tacit_door_decide_product(box.door, &product, &barker, 0, &accepted, &err), &err);
   clear(&box);
 }

@@ -1,28 +1,48 @@
 /*
- * Whatever a contribution does, the integers that are summed differ between neighbours by no more than is charged for; or the
- * contribution is caught, before anything is charged. Units of one record or several are substituted by units of other sizes, added
- * or removed; contributions are honest, longer than they claim, no numbers at all, or no functions of a record.
+ * Whatever a contribution does, the integers that are summed differ between neighbours by no more than is
+ * charged for; or the contribution is caught, before anything is charged. Units of one record or several are
+ * substituted by units of other sizes, added or removed; contributions are honest, longer than they claim, no
+ * numbers at all, or no functions of a record.
  *
- * Mutations tried, each of which fails here: a shape not checked (each kind); a cell gained twice; sqrt(2) left out for cells and
- * squares, a column for products; clips twice as wide, of records and of units; norms that are no number let through; the lattice
- * rounded up; the length of the first vector of several taken for all, a block that is none added to the first; lanes past the last record counted; a unit's whole numbers taken as they come; the probe left out, or one of its questions; neighbouring pieces of all features of which the
- * last alone counts; features outside of the known norm taken as 1 long; sums of a part in 64 bits.
+ * Mutations tried, each of which fails here: a shape not checked (each kind); a cell gained twice; sqrt(2)
+ * left out for cells and squares, a column for products; clips twice as wide, of records and of units; norms
+ * that are no number let through; the lattice rounded up; the length of the first vector of several taken for
+ * all, a block that is none added to the first; lanes past the last record counted; a unit's whole numbers
+ * taken as they come; the probe left out, or one of its questions; neighbouring pieces of all features of
+ * which the last alone counts; features outside of the known norm taken as 1 long; sums of a part in 64 bits.
  */
 #include "contributions.h"
 
 /* ---- releases ---- */
 
-typedef enum what { LINEAR, PIECES, DENSE, SCALARS, PRODUCT, BALL, BOX, CELL, CELLS, SQUARES, BLOCKS, FACTORS, PRODUCTS, SCORE, N_WHAT } what_t;
+typedef enum what {
+  LINEAR,
+  PIECES,
+  DENSE,
+  SCALARS,
+  PRODUCT,
+  BALL,
+  BOX,
+  CELL,
+  CELLS,
+  SQUARES,
+  BLOCKS,
+  FACTORS,
+  PRODUCTS,
+  SCORE,
+  N_WHAT
+} what_t;
 
-static const tacit_door_shape_t shapes[N_WHAT] = {[BALL] = {TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0, 0},
-                                                  [BOX] = {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20, 0},
-                                                  [CELL] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0, 0},
-                                                  [CELLS] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3, 0},
-                                                  [SQUARES] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0, 0},
-                                                  [BLOCKS] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 4, 0},
-                                                  [FACTORS] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0, 5},
-                                                  [PRODUCTS] = {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0, 0},
-                                                  [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16, 0}};
+static const tacit_door_shape_t shapes[N_WHAT] = {
+    [BALL] = {TACIT_SHAPE_BALL, 4, 1 << 20, 0, 0, 0},
+    [BOX] = {TACIT_SHAPE_BOX, 3, 0, -5, 1 << 20, 0},
+    [CELL] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 0, 0},
+    [CELLS] = {TACIT_SHAPE_CELL, 7, 1 << 20, 0, 3, 0},
+    [SQUARES] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0, 0},
+    [BLOCKS] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 4, 0},
+    [FACTORS] = {TACIT_SHAPE_SQUARES, 3, 1 << 20, 0, 0, 5},
+    [PRODUCTS] = {TACIT_SHAPE_PRODUCTS, 3, 1 << 16, 0, 0, 0},
+    [SCORE] = {TACIT_SHAPE_PRODUCTS, 4, 1 << 16, 0, 1 << 16, 0}};
 
 static void test_a_block_that_is_none_adds_nothing(void **unused) {
   (void)unused;
@@ -39,7 +59,8 @@ static void test_a_block_that_is_none_adds_nothing(void **unused) {
   }
 }
 
-/* The corners that are furthest apart in L1: of a box two opposite ones, of a ball v and -v with equal entries, of cells one left and one entered. */
+/* The corners that are furthest apart in L1: of a box two opposite ones, of a ball v and -v with equal
+ * entries, of cells one left and one entered. */
 static void test_sensitivities_of_noise_by_the_sum_of_sizes(void **unused) {
   (void)unused;
   const double r = 1 << 20, box = 3 * (r + 5), ball = 2 * r * sqrt(4);
@@ -79,32 +100,59 @@ static tacit_status_t make(tacit_door_t *door, const setting_t *s, result_t *r, 
   double out[MAX_SUMS], sd[MAX_SUMS], factor = s->relation == TACIT_RELATION_SUBSTITUTE ? 2 : 1;
   const tacit_door_shape_t *shape = &shapes[s->what];
   const size_t which = s->what <= DENSE ? s->what : DENSE;
-  tacit_vectors_t vectors = {.n_points = N_POINTS, .dim = 5, .n_rows = vectors_of[which].n_rows, .n_pieces = vectors_of[which].n_pieces,
-                             .pieces = vectors_of[which].pieces, .n_features = n_features(s), .n_blocks = 3, .rows = vector_rows, .unit = vector_unit, .ctx = &vectors_of[which].n_rows,
-                             .points = points, .scale = 1, .clip = 1, .rate = s->rate, .label = "test"};
-  tacit_scalars_t scalars = {.n_pairs = 2, .n_fresh = 2, .values = scalar_values, .fresh_at = places,
-                             .before = (size_t[2]){SIZE_MAX, 0}, .after = (size_t[2]){0, 1}, .clips = clips, .rate = 1, .label = "test"};
-  tacit_door_product_t product = {.dim = 2, .weight = 1, .scale = one, .add = {add, add}, .radius = {1 << 20, 1 << 20},
-                                  .clip = {1, 1}, .most = 1 << 20, .lanes = product_lanes};
+  tacit_vectors_t vectors = {.n_points = N_POINTS,
+                             .dim = 5,
+                             .n_rows = vectors_of[which].n_rows,
+                             .n_pieces = vectors_of[which].n_pieces,
+                             .pieces = vectors_of[which].pieces,
+                             .n_features = n_features(s),
+                             .n_blocks = 3,
+                             .rows = vector_rows,
+                             .unit = vector_unit,
+                             .ctx = &vectors_of[which].n_rows,
+                             .points = points,
+                             .scale = 1,
+                             .clip = 1,
+                             .rate = s->rate,
+                             .label = "test"};
+  tacit_scalars_t scalars = {.n_pairs = 2,
+                             .n_fresh = 2,
+                             .values = scalar_values,
+                             .fresh_at = places,
+                             .before = (size_t[2]){SIZE_MAX, 0},
+                             .after = (size_t[2]){0, 1},
+                             .clips = clips,
+                             .rate = 1,
+                             .label = "test"};
+  tacit_door_product_t product = {.dim = 2,
+                                  .weight = 1,
+                                  .scale = one,
+                                  .add = {add, add},
+                                  .radius = {1 << 20, 1 << 20},
+                                  .clip = {1, 1},
+                                  .most = 1 << 20,
+                                  .lanes = product_lanes};
   tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 1};
   bool accepted;
   r->n_groups = N_POINTS;
   r->n_a_group = 5;
   r->sensitivity = factor * (1 << TACIT_LATTICE_BITS);
   switch (s->what) {
-    case LINEAR:
-    case PIECES:
-    case DENSE: return tacit_door_release_vectors(door, &vectors, 1, out, err);
-    case SCALARS:
-      if (s->rate < 1) {
-        scalars.n_pairs = 1, scalars.is_sampled = true, scalars.rate = s->rate, scalars.before = &none;
-      }
-      r->n_groups = scalars.n_pairs, r->n_a_group = 1, r->sensitivity = factor * clips[0];
-      return tacit_door_release_scalars(door, &scalars, 1, out, sd, err);
-    case PRODUCT:
-      r->n_a_group = 2, r->sensitivity = factor * (1 << 20);
-      return tacit_door_decide_product(door, &product, &rule, 0, &accepted, err);
-    default: break;
+  case LINEAR:
+  case PIECES:
+  case DENSE:
+    return tacit_door_release_vectors(door, &vectors, 1, out, err);
+  case SCALARS:
+    if (s->rate < 1) {
+      scalars.n_pairs = 1, scalars.is_sampled = true, scalars.rate = s->rate, scalars.before = &none;
+    }
+    r->n_groups = scalars.n_pairs, r->n_a_group = 1, r->sensitivity = factor * clips[0];
+    return tacit_door_release_scalars(door, &scalars, 1, out, sd, err);
+  case PRODUCT:
+    r->n_a_group = 2, r->sensitivity = factor * (1 << 20);
+    return tacit_door_decide_product(door, &product, &rule, 0, &accepted, err);
+  default:
+    break;
   }
   tacit_units_t units = {.shape = *shape, .unit = unit_numbers, .ctx = shape, .label = "test"};
   r->n_groups = 1, r->n_a_group = tacit_door_shape_n_sums(shape);
@@ -136,19 +184,29 @@ static result_t run(const data_t *data, const setting_t *s) {
   if (s->max_rows > 1) {
     assert_ok(tacit_records_set_units(records, offsets, data->n_units, &err), err);
   }
-  tacit_door_settings_t settings = {.name = "test", .n_columns = N_COLUMNS, .n_features = n_features(s),
-                                    .max_unit_rows = s->max_rows, .n_threads = s->n_threads};
+  tacit_door_settings_t settings = {.name = "test",
+                                    .n_columns = N_COLUMNS,
+                                    .n_features = n_features(s),
+                                    .max_unit_rows = s->max_rows,
+                                    .n_threads = s->n_threads};
   assert_ok(tacit_budget_new(&budget, 1e6, 1e-6, s->relation, &err), err);
   assert_ok(tacit_noise_new_seeded_not_private(&noise, 3, &err), err);
   if (s->what == PRODUCT) { /* decisions are paid by schedule */
     static const double scale = 1e-6;
-    tacit_door_product_t product = {.dim = 1, .weight = 1, .scale = &scale, .radius = {1 << 20, 1 << 20}, .clip = {1, 1}, .most = 1 << 20};
+    tacit_door_product_t product = {.dim = 1,
+                                    .weight = 1,
+                                    .scale = &scale,
+                                    .radius = {1 << 20, 1 << 20},
+                                    .clip = {1, 1},
+                                    .most = 1 << 20};
     tacit_accept_rule_t rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 1};
-    tacit_event_t event = tacit_product_event(&rule, s->relation == TACIT_RELATION_SUBSTITUTE ? 2 : 1, &product);
+    tacit_event_t event =
+        tacit_product_event(&rule, s->relation == TACIT_RELATION_SUBSTITUTE ? 2 : 1, &product);
     assert_ok(tacit_budget_set_schedule(budget, &event, 1, &err), err);
   }
   liar = (liar_t){.lie = s->lie, .scale = 2};
-  bool is_sampled = s->rate < 1; /* by an exposed door: the same sums, and a schedule of samples takes its time */
+  bool is_sampled =
+      s->rate < 1; /* by an exposed door: the same sums, and a schedule of samples takes its time */
   assert_ok(tacit_door_new(&door, records, is_sampled ? NULL : budget, noise, &settings, &err), err);
   r.status = make(door, s, &r, &err);
   if (r.status != TACIT_OK && r.status != TACIT_ERR_SENSITIVITY) {
@@ -166,7 +224,8 @@ static result_t run(const data_t *data, const setting_t *s) {
   return r;
 }
 
-/* Largest distance of the groups of sums, in sensitivities; entries off the diagonal of squares count twice. */
+/* Largest distance of the groups of sums, in sensitivities; entries off the diagonal of squares count twice.
+ */
 static double distance(const setting_t *s, const result_t *a, const result_t *b) {
   double worst = 0;
   for (size_t g = 0; g < a->n_groups; g++) {
@@ -209,25 +268,31 @@ static double neighbours(const setting_t *s, bool is_wild) {
 
 static bool is_possible(const setting_t *s) {
   bool is_fast = s->what <= SCALARS;
-  return (s->rate >= 1 || (s->what <= SCALARS && s->max_rows == 1)) && (s->max_rows == 1 || s->what != PRODUCT) &&
-         (s->lie < N_HARMLESS || is_fast || s->what == PRODUCT) && (s->lie != RUN || s->what <= SCALARS); /* a unit's function is shown no other records, and has no lanes */
+  return (s->rate >= 1 || (s->what <= SCALARS && s->max_rows == 1)) &&
+         (s->max_rows == 1 || s->what != PRODUCT) && (s->lie < N_HARMLESS || is_fast || s->what == PRODUCT) &&
+         (s->lie != RUN ||
+          s->what <= SCALARS); /* a unit's function is shown no other records, and has no lanes */
 }
 
 static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) {
   (void)unused;
-  size_t n_pairs = (size_t)(4 * testing_multiplier_at_least(1)); /* the worst of all must come near what is charged */
+  size_t n_pairs =
+      (size_t)(4 * testing_multiplier_at_least(1)); /* the worst of all must come near what is charged */
   double worst[N_WHAT] = {0};
   state = 5;
   for (int what = 0; what < N_WHAT; what++) {
     for (size_t i = 0; i < 2 * 2 * 2 * 2 * N_HARMLESS; i++) {
-      setting_t s = {.what = (what_t)what, .lie = (lie_t)(i % N_HARMLESS), .n_threads = 1 + (i / 2 & 2),
+      setting_t s = {.what = (what_t)what,
+                     .lie = (lie_t)(i % N_HARMLESS),
+                     .n_threads = 1 + (i / 2 & 2),
                      .relation = i / 4 & 1 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE,
-                     .max_rows = i / 8 & 1 ? MAX_ROWS : 1, .rate = i / 16 & 1 ? 0.5 : 1};
+                     .max_rows = i / 8 & 1 ? MAX_ROWS : 1,
+                     .rate = i / 16 & 1 ? 0.5 : 1};
       for (size_t pair = 0; is_possible(&s) && pair < n_pairs; pair++) {
         double apart = neighbours(&s, pair % 2 == 0);
         if (!(apart >= 0 && apart <= 1 + 1e-12)) {
-          fail_msg("release %d, lie %d, %zu rows, relation %d, rate %g: %g of what is charged", what, (int)s.lie, s.max_rows,
-                   (int)s.relation, s.rate, apart);
+          fail_msg("release %d, lie %d, %zu rows, relation %d, rate %g: %g of what is charged", what,
+                   (int)s.lie, s.max_rows, (int)s.relation, s.rate, apart);
         }
         worst[what] = fmax(worst[what], apart);
       }
@@ -243,7 +308,12 @@ static void test_what_is_no_function_of_a_record_is_caught(void **unused) {
   for (int what = 0; what < N_WHAT; what++) {
     for (int lie = N_HARMLESS; lie < N_LIES; lie++) {
       for (size_t rows = 1; rows <= MAX_ROWS; rows += MAX_ROWS - 1) {
-        setting_t s = {.what = (what_t)what, .lie = (lie_t)lie, .relation = TACIT_RELATION_SUBSTITUTE, .max_rows = rows, .n_threads = 1, .rate = 1};
+        setting_t s = {.what = (what_t)what,
+                       .lie = (lie_t)lie,
+                       .relation = TACIT_RELATION_SUBSTITUTE,
+                       .max_rows = rows,
+                       .n_threads = 1,
+                       .rate = 1};
         if (is_possible(&s) && !(neighbours(&s, false) < 0)) {
           fail_msg("release %d: lie %d is not caught", what, lie);
         }
@@ -273,16 +343,20 @@ static void leave_out(const setting_t *s, data_t *data, data_t *without) {
   without->n_units = n_units;
 }
 
-/* Mutations tried, each of which fails here: a record left out is one of zeros; functions of units are shown what is left out. */
+/* Mutations tried, each of which fails here: a record left out is one of zeros; functions of units are shown
+ * what is left out. */
 static void test_a_record_left_out_adds_what_one_that_is_not_there_adds(void **unused) {
   (void)unused;
   static data_t data, without;
   state = 7;
   for (int what = 0; what < N_WHAT; what++) {
     for (size_t i = 0; i < 2 * 2 * 2 * 2 * N_HARMLESS; i++) {
-      setting_t s = {.what = (what_t)what, .lie = (lie_t)(i % N_HARMLESS), .n_threads = 1 + (i / 2 & 2),
+      setting_t s = {.what = (what_t)what,
+                     .lie = (lie_t)(i % N_HARMLESS),
+                     .n_threads = 1 + (i / 2 & 2),
                      .relation = i / 4 & 1 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE,
-                     .max_rows = i / 8 & 1 ? MAX_ROWS : 1, .rate = i / 16 & 1 ? 0.5 : 1};
+                     .max_rows = i / 8 & 1 ? MAX_ROWS : 1,
+                     .rate = i / 16 & 1 ? 0.5 : 1};
       if (!is_possible(&s) || (s.rate < 1 && s.lie != HONEST)) {
         continue;
       }
@@ -298,15 +372,18 @@ static void test_a_record_left_out_adds_what_one_that_is_not_there_adds(void **u
   }
 }
 
-/* Lanes of 64 bits hold what one lane of a part adds; their sum, of 2^14 records of 2^51 each, is beyond them. */
-static void large_values(const void *ctx, const float *block, size_t n_blocks, double *work, double *const *out) {
+/* Lanes of 64 bits hold what one lane of a part adds; their sum, of 2^14 records of 2^51 each, is beyond
+ * them. */
+static void large_values(const void *ctx, const float *block, size_t n_blocks, double *work,
+                         double *const *out) {
   (void)ctx, (void)block, (void)work;
   for (size_t i = 0; i < n_blocks * 16; i++) {
     out[0][i] = 0x1p60;
   }
 }
 
-static void large_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *out) {
+static void large_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points,
+                       const float *points, float *out) {
   (void)ctx, (void)block, (void)points;
   for (size_t i = 0; i < n_blocks * n_points * 16; i++) {
     out[i] = 1e6f;
@@ -319,8 +396,18 @@ static void check_largest_vectors(tacit_door_t *door, size_t n) {
   tacit_error_t err;
   double out;
   tacit_piece_t piece = {.kind = TACIT_PIECE_DENSE, .n = 1};
-  tacit_vectors_t of = {.n_points = 1, .dim = 1, .n_rows = 1, .n_pieces = 1, .n_blocks = 16, .pieces = &piece, .rows = large_rows, .points = &point, .scale = 1,
-                        .clip = 1, .rate = 1, .label = "test"};
+  tacit_vectors_t of = {.n_points = 1,
+                        .dim = 1,
+                        .n_rows = 1,
+                        .n_pieces = 1,
+                        .n_blocks = 16,
+                        .pieces = &piece,
+                        .rows = large_rows,
+                        .points = &point,
+                        .scale = 1,
+                        .clip = 1,
+                        .rate = 1,
+                        .label = "test"};
   assert_ok(tacit_door_release_vectors(door, &of, 1, &out, &err), err);
   tacit_wide_t each = door->sums[0] / (tacit_wide_t)n;
   assert_true(each * (tacit_wide_t)n == door->sums[0] && each <= 1 << 20 && each > (1 << 20) - 16);
@@ -346,10 +433,18 @@ static void test_the_largest_sums_are_exact(void **unused) {
     if (rows > 1) {
       assert_ok(tacit_records_set_units(records, offsets, n / rows, &err), err);
     }
-    tacit_door_settings_t settings = {.name = "test", .n_columns = N_COLUMNS, .max_unit_rows = rows, .n_threads = 1};
+    tacit_door_settings_t settings = {
+        .name = "test", .n_columns = N_COLUMNS, .max_unit_rows = rows, .n_threads = 1};
     assert_ok(tacit_door_new(&door, records, NULL, NULL, &settings, &err), err);
-    tacit_scalars_t scalars = {.n_pairs = 1, .n_fresh = 1, .values = large_values, .fresh_at = &at, .before = &none, .after = &at, .clips = &clip,
-                               .rate = 1, .label = "test"};
+    tacit_scalars_t scalars = {.n_pairs = 1,
+                               .n_fresh = 1,
+                               .values = large_values,
+                               .fresh_at = &at,
+                               .before = &none,
+                               .after = &at,
+                               .clips = &clip,
+                               .rate = 1,
+                               .label = "test"};
     assert_ok(tacit_door_release_scalars(door, &scalars, 1, &out, &sd, &err), err);
     assert_true(door->sums[0] == (tacit_wide_t)(n / rows) << 51);
     if (rows == 1) {

@@ -17,8 +17,8 @@ typedef struct fixture {
   char data[96], ledger[96], out[96];
 } fixture_t;
 
-static const char fixture_columns[] =
-    "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: {type: numeric, lower: -1, upper: 1}\n";
+static const char fixture_columns[] = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: "
+                                      "1}\n  z: {type: numeric, lower: -1, upper: 1}\n";
 static const char fixture_private_number[] =
     "relation: add-remove\ncolumns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n";
 
@@ -35,7 +35,8 @@ static inline int fixture_open(void **state) {
   FILE *file = fopen(f->data, "w");
   fputs("y,x,z\n", file);
   for (int i = 0; i < FIXTURE_ROWS; i++) {
-    fprintf(file, "%d,%.2f,%.2f\n", i * 7 % 31 + i * 13 % 37 > 33, i * 7 % 31 / 15.5 - 1, i * 11 % 23 / 11.5 - 1);
+    fprintf(file, "%d,%.2f,%.2f\n", i * 7 % 31 + i * 13 % 37 > 33, i * 7 % 31 / 15.5 - 1,
+            i * 11 % 23 / 11.5 - 1);
   }
   fclose(file);
   *state = f;

@@ -9,7 +9,8 @@
 #include "report/report_internal.h"
 
 static const char count_columns[] =
-    "columns:\n  y: {type: integer, lower: 0, upper: 3}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: {type: numeric, lower: -1, upper: 1}\n";
+    "columns:\n  y: {type: integer, lower: 0, upper: 3}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: "
+    "{type: numeric, lower: -1, upper: 1}\n";
 
 typedef struct variant {
   const char *formula, *schema;
@@ -18,7 +19,8 @@ typedef struct variant {
 
 #define CHAINS "epsilon", "4", "delta", "1e-5", "chains", "2", "draws", "20", "warmup", "20"
 static const char *const of_outcomes[] = {"family", "bernoulli", CHAINS, NULL};
-static const char *const of_counts[] = {"family", "poisson", "method", "noise-aware", CHAINS, "prior", "normal(0, 1)", NULL};
+static const char *const of_counts[] = {"family", "poisson", "method",       "noise-aware",
+                                        CHAINS,   "prior",   "normal(0, 1)", NULL};
 static const char *const of_numbers[] = {"family", "gaussian", CHAINS, "seed", "7", NULL};
 static const char *const of_private_number[] = {"family", "bernoulli", CHAINS, "n-public", "400", NULL};
 static const variant_t variants[] = {{"y ~ x + z", fixture_columns, of_outcomes},
@@ -45,7 +47,8 @@ static void remove_out(const fixture_t *f) {
 
 static bool are_equal(const tacit_draws_t *a, const tacit_draws_t *b) {
   size_t n = a->n_chains * (a->n_warmup + a->n_draws) * a->n_reported;
-  return n == b->n_chains * (b->n_warmup + b->n_draws) * b->n_reported && memcmp(a->values, b->values, n * sizeof *a->values) == 0;
+  return n == b->n_chains * (b->n_warmup + b->n_draws) * b->n_reported &&
+         memcmp(a->values, b->values, n * sizeof *a->values) == 0;
 }
 
 static void test_a_refit_draws_what_the_fit_drew(void **state) {
@@ -56,7 +59,8 @@ static void test_a_refit_draws_what_the_fit_drew(void **state) {
     tacit_error_t err;
     for (size_t i = 0; i < 3; i++) {
       assert_ok(tacit_fit_reopen(&again, f->out, &err), err);
-      assert_ok(others[i][0] == NULL ? TACIT_OK : tacit_fit_set(again, others[i][0], others[i][1], &err), err);
+      assert_ok(others[i][0] == NULL ? TACIT_OK : tacit_fit_set(again, others[i][0], others[i][1], &err),
+                err);
       assert_ok(tacit_fit_redraw(again, NULL, NULL, &err), err);
       assert_int_equal(are_equal(tacit_fit_draws(fit), tacit_fit_draws(again)), i == 0);
       assert_int_equal(tacit_fit_is_private(again), tacit_fit_is_private(fit));
@@ -82,16 +86,20 @@ static void moments(const tacit_draws_t *draws, size_t j, double *mean, double *
 }
 
 /*
- * Scores that were released where a narrow prior held the modes, under a wide prior: as a fit that had it from the beginning. Seeded, so that
- * it cannot fail by chance; taking the scores as if they had been released at the new modes moves the intercept by one sd.
+ * Scores that were released where a narrow prior held the modes, under a wide prior: as a fit that had it
+ * from the beginning. Seeded, so that it cannot fail by chance; taking the scores as if they had been
+ * released at the new modes moves the intercept by one sd.
  */
 static void test_scores_count_where_they_were_released(void **state) {
   const fixture_t *f = *state;
-  static const char *const narrow[] = {"family", "bernoulli", "epsilon", "60",   "delta", "1e-5",  "chains",          "2", "warmup",
-                                       "200",    "draws",     "300",     "seed", "3",     "prior", "normal(0, 0.05)", NULL};
-  static const char *const wide[] = {"family", "bernoulli", "epsilon", "60",   "delta", "1e-5",  "chains",       "2", "warmup",
-                                     "200",    "draws",     "300",     "seed", "4",     "prior", "normal(0, 1)", NULL};
-  const variant_t first = {"y ~ x + z", fixture_columns, narrow}, second = {"y ~ x + z", fixture_columns, wide};
+  static const char *const narrow[] = {
+      "family", "bernoulli", "epsilon", "60",   "delta", "1e-5",  "chains",          "2", "warmup",
+      "200",    "draws",     "300",     "seed", "3",     "prior", "normal(0, 0.05)", NULL};
+  static const char *const wide[] = {"family", "bernoulli", "epsilon", "60",           "delta", "1e-5",
+                                     "chains", "2",         "warmup",  "200",          "draws", "300",
+                                     "seed",   "4",         "prior",   "normal(0, 1)", NULL};
+  const variant_t first = {"y ~ x + z", fixture_columns, narrow},
+                  second = {"y ~ x + z", fixture_columns, wide};
   tacit_fit_t *fit = fit_of(f, &first), *again, *direct;
   tacit_error_t err;
   assert_ok(tacit_fit_reopen(&again, f->out, &err), err);
@@ -113,10 +121,12 @@ static void test_scores_count_where_they_were_released(void **state) {
 
 /* Two fits of the fixture's records with seeds of their own, written to a and b in its folder. */
 static void fit_sites(const fixture_t *f, const char *epsilon, char a[96], char b[96]) {
-  const char *const first[] = {"family", "bernoulli", "epsilon", epsilon, "delta", "1e-5",  "chains",       "2", "warmup",
-                               "150",    "draws",     "250",     "seed",  "11",    "prior", "normal(0, 1)", NULL};
-  const char *const second[] = {"family", "bernoulli", "epsilon", epsilon, "delta", "1e-5",  "chains",       "2", "warmup",
-                                "150",    "draws",     "250",     "seed",  "12",    "prior", "normal(0, 1)", NULL};
+  const char *const first[] = {"family", "bernoulli", "epsilon", epsilon,        "delta", "1e-5",
+                               "chains", "2",         "warmup",  "150",          "draws", "250",
+                               "seed",   "11",        "prior",   "normal(0, 1)", NULL};
+  const char *const second[] = {"family", "bernoulli", "epsilon", epsilon,        "delta", "1e-5",
+                                "chains", "2",         "warmup",  "150",          "draws", "250",
+                                "seed",   "12",        "prior",   "normal(0, 1)", NULL};
   const char *const *const settings[] = {first, second};
   char *const paths[] = {a, b};
   tacit_error_t err;
@@ -131,8 +141,9 @@ static void fit_sites(const fixture_t *f, const char *epsilon, char a[96], char 
 }
 
 /*
- * Where releases say next to nothing the posterior of two sites is the prior, not its square; where they say nearly all, precisions add up. Seeded:
- * it cannot fail by chance. With the prior in both likelihoods the first sds are 0.6 to 0.7 times as large.
+ * Where releases say next to nothing the posterior of two sites is the prior, not its square; where they say
+ * nearly all, precisions add up. Seeded: it cannot fail by chance. With the prior in both likelihoods the
+ * first sds are 0.6 to 0.7 times as large.
  */
 static void test_sites_have_one_prior_and_all_likelihoods(void **state) {
   const fixture_t *f = *state;
@@ -158,7 +169,8 @@ static void test_sites_have_one_prior_and_all_likelihoods(void **state) {
     }
     tacit_fit_free(both);
     assert_ok(tacit_fit_combine(&both, same, 2, false, &err), err);
-    assert_int_equal(tacit_fit_redraw(both, NULL, NULL, &err), TACIT_ERR_ARGUMENT); /* its releases would count twice */
+    assert_int_equal(tacit_fit_redraw(both, NULL, NULL, &err),
+                     TACIT_ERR_ARGUMENT); /* its releases would count twice */
     tacit_fit_free(both);
     tacit_fit_free(one);
     tacit_fit_free(other);
@@ -195,7 +207,8 @@ static void test_sites_add_up_what_they_cost(void **state) {
 
 static void test_what_decided_the_releases_cannot_be_changed(void **state) {
   const fixture_t *f = *state;
-  static const char *const fixed[][2] = {{"epsilon", "9"}, {"family", "poisson"}, {"method", "dp-hmc"}, {"ledger", "l"}, {"exposed", "true"}};
+  static const char *const fixed[][2] = {
+      {"epsilon", "9"}, {"family", "poisson"}, {"method", "dp-hmc"}, {"ledger", "l"}, {"exposed", "true"}};
   tacit_fit_t *fit = fit_of(f, &variants[0]), *again;
   tacit_error_t err;
   assert_int_equal(tacit_fit_redraw(fit, NULL, NULL, &err), TACIT_ERR_STATE);
@@ -260,10 +273,11 @@ static void test_a_file_is_read_strictly(void **state) {
 /* Numbers that were edited so that the file parses, but says what cannot be. */
 static void test_releases_of_another_fit_are_refused(void **state) {
   const fixture_t *f = *state;
-  static const char *const faults[][2] = {{"\"epsilon\": [\"4\"]", "\"epsilon\": [\"0.5\"]"}, /* the releases cost more */
-                                          {"y ~ x + z", "y ~ x"},
-                                          {"\"label\": \"information\"", "\"label\": \"formation\""},
-                                          {"\"unit\": \"row\"", "\"unit\": \"person\""}};
+  static const char *const faults[][2] = {
+      {"\"epsilon\": [\"4\"]", "\"epsilon\": [\"0.5\"]"}, /* the releases cost more */
+      {"y ~ x + z", "y ~ x"},
+      {"\"label\": \"information\"", "\"label\": \"formation\""},
+      {"\"unit\": \"row\"", "\"unit\": \"person\""}};
   tacit_fit_t *fit = fit_of(f, &variants[0]), *again;
   tacit_released_t kept;
   tacit_text_t text = {0}, path = {0};
@@ -308,12 +322,16 @@ static void test_every_failed_allocation_of_a_refit_is_an_error_return(void **st
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_a_refit_draws_what_the_fit_drew, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_scores_count_where_they_were_released, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_sites_have_one_prior_and_all_likelihoods, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_scores_count_where_they_were_released, fixture_open,
+                                      fixture_close),
+      cmocka_unit_test_setup_teardown(test_sites_have_one_prior_and_all_likelihoods, fixture_open,
+                                      fixture_close),
       cmocka_unit_test_setup_teardown(test_sites_add_up_what_they_cost, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_what_decided_the_releases_cannot_be_changed, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_what_decided_the_releases_cannot_be_changed, fixture_open,
+                                      fixture_close),
       cmocka_unit_test_setup_teardown(test_a_file_is_read_strictly, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_releases_of_another_fit_are_refused, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_every_failed_allocation_of_a_refit_is_an_error_return, fixture_open, fixture_close)};
+      cmocka_unit_test_setup_teardown(test_every_failed_allocation_of_a_refit_is_an_error_return,
+                                      fixture_open, fixture_close)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

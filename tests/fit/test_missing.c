@@ -1,9 +1,10 @@
 /*
- * `missing: drop`: a fit of records with gaps is that of the complete ones, to the last draw, by every method that looks at all records:
- * what is summed is the same, and nothing else of them is used. Under relation substitute noise-aware fits release how many there are.
+ * `missing: drop`: a fit of records with gaps is that of the complete ones, to the last draw, by every method
+ * that looks at all records: what is summed is the same, and nothing else of them is used. Under relation
+ * substitute noise-aware fits release how many there are.
  *
- * Mutations tried, each of which fails here: nothing left out (a gap becomes the reference level, or a bound); gaps looked for in one
- * column alone; records of zeros in place of those that are left out.
+ * Mutations tried, each of which fails here: nothing left out (a gap becomes the reference level, or a
+ * bound); gaps looked for in one column alone; records of zeros in place of those that are left out.
  */
 #include "fit/fixture.h"
 
@@ -11,7 +12,8 @@ enum { N_ROWS = 240 };
 
 static const char *const relations[] = {"substitute", "add-remove"};
 
-/* Rows (y, x, g, u, who); whoever has a gap in x or g is in `complete` no more. Gaps in u, which no formula uses, do not matter. */
+/* Rows (y, x, g, u, who); whoever has a gap in x or g is in `complete` no more. Gaps in u, which no formula
+ * uses, do not matter. */
 static void write_data(const fixture_t *f, char gaps[128], char complete[128]) {
   snprintf(gaps, 128, "%s/gaps.csv", f->folder);
   snprintf(complete, 128, "%s/complete.csv", f->folder);
@@ -19,7 +21,9 @@ static void write_data(const fixture_t *f, char gaps[128], char complete[128]) {
   fputs("y,x,g,u,who\n", a);
   fputs("y,x,g,u,who\n", b);
   for (int i = 0; i < N_ROWS; i++) {
-    const char *unused = i % 3 == 0 ? "" : "0.5", *level = i * 11 % 3 == 0 ? "a" : i * 11 % 3 == 1 ? "b" : "c";
+    const char *unused = i % 3 == 0 ? "" : "0.5", *level = i * 11 % 3 == 0   ? "a"
+                                                           : i * 11 % 3 == 1 ? "b"
+                                                                             : "c";
     double x = i * 7 % 31 / 15.5 - 1;
     int y = i * 7 % 31 + i * 13 % 37 > 33;
     if (i % 10 == 3) {
@@ -42,15 +46,33 @@ typedef struct how {
 
 static tacit_fit_t *open_fit(const how_t *how, const char *missing) {
   char schema[512], epsilon[] = "20";
-  snprintf(schema, sizeof schema,
-           "relation: %s\n%scolumns:\n  y: {type: %s}\n  x: {type: numeric, lower: -1, upper: 1, missing: %s}\n"
-           "  g: {type: categorical, levels: [a, b, c], missing: %s}\n  u: {type: numeric, lower: 0, upper: 1, missing: %s}\n%s",
-           how->relation, how->is_by_person ? "unit: who\nmax_rows: 3\n" : "",
-           strcmp(how->family, "bernoulli") == 0 ? "binary" : "numeric, lower: -3, upper: 3", missing, missing, missing,
-           how->is_by_person ? "  who: {type: id}\n" : "");
-  const char *const settings[] = {"method", how->method, "epsilon", epsilon, "delta", "1e-6", "draws", "20",
-                                  "warmup", "10", "chains", "2", "seed", "4", "n-public", how->is_by_person ? "80" : "240",
-                                  strstr(how->formula, ".stan") == NULL ? "family" : NULL, how->family, NULL};
+  snprintf(
+      schema, sizeof schema,
+      "relation: %s\n%scolumns:\n  y: {type: %s}\n  x: {type: numeric, lower: -1, upper: 1, missing: %s}\n"
+      "  g: {type: categorical, levels: [a, b, c], missing: %s}\n  u: {type: numeric, lower: 0, upper: 1, "
+      "missing: %s}\n%s",
+      how->relation, how->is_by_person ? "unit: who\nmax_rows: 3\n" : "",
+      strcmp(how->family, "bernoulli") == 0 ? "binary" : "numeric, lower: -3, upper: 3", missing, missing,
+      missing, how->is_by_person ? "  who: {type: id}\n" : "");
+  const char *const settings[] = {"method",
+                                  how->method,
+                                  "epsilon",
+                                  epsilon,
+                                  "delta",
+                                  "1e-6",
+                                  "draws",
+                                  "20",
+                                  "warmup",
+                                  "10",
+                                  "chains",
+                                  "2",
+                                  "seed",
+                                  "4",
+                                  "n-public",
+                                  how->is_by_person ? "80" : "240",
+                                  strstr(how->formula, ".stan") == NULL ? "family" : NULL,
+                                  how->family,
+                                  NULL};
   return fixture_new(how->formula, schema, settings);
 }
 
@@ -77,7 +99,8 @@ static void check_same(const how_t *how, const char *gaps, const char *complete)
   size_t n = fit_draws(how, "drop", gaps, a), n_complete = fit_draws(how, "error", complete, b);
   assert_true(n == n_complete && n > 0);
   if (memcmp(a, b, n * sizeof *a) != 0) {
-    fail_msg("%s, %s, %s: draws differ", how->relation, how->method, how->is_by_person ? "by person" : "by row");
+    fail_msg("%s, %s, %s: draws differ", how->relation, how->method,
+             how->is_by_person ? "by person" : "by row");
   }
 }
 
@@ -89,7 +112,8 @@ static void test_gaps_are_as_if_their_records_were_not_there(void **state) {
   for (size_t r = 0; r < 2; r++) {
     for (size_t m = 0; m < n_methods; m++) {
       for (int is_by_person = 0; is_by_person < (m < 3 ? 2 : 1); is_by_person++) {
-        check_same(&(how_t){relations[r], methods[m], "bernoulli", "y ~ x + g", is_by_person}, gaps, complete);
+        check_same(&(how_t){relations[r], methods[m], "bernoulli", "y ~ x + g", is_by_person}, gaps,
+                   complete);
       }
     }
   }
@@ -97,8 +121,9 @@ static void test_gaps_are_as_if_their_records_were_not_there(void **state) {
   check_same(&(how_t){"add-remove", "noise-aware", "bernoulli", "y ~ x + g", false}, gaps, complete);
 }
 
-static const char program[] = "data { int N; vector[N] x; array[N] int y; }\nparameters { real a; real b; }\n"
-                              "model { a ~ normal(0, 2); b ~ normal(0, 2); y ~ bernoulli_logit(a + b * x); }\n";
+static const char program[] =
+    "data { int N; vector[N] x; array[N] int y; }\nparameters { real a; real b; }\n"
+    "model { a ~ normal(0, 2); b ~ normal(0, 2); y ~ bernoulli_logit(a + b * x); }\n";
 
 static void test_programs_leave_out_what_they_use(void **state) {
   const fixture_t *f = *state;
@@ -121,7 +146,8 @@ static void test_programs_leave_out_what_they_use(void **state) {
   }
 }
 
-/* Imported columns, records in a file, and CSV: the same draws; and a schema that says otherwise is refused. */
+/* Imported columns, records in a file, and CSV: the same draws; and a schema that says otherwise is refused.
+ */
 static void test_imported_columns_keep_their_gaps(void **state) {
   const fixture_t *f = *state;
   static double a[2 * 20 * 8], b[2 * 20 * 8];
@@ -156,7 +182,9 @@ static void test_the_number_of_records_that_count_is_charged(void **state) {
       char *json;
       tacit_fit_t *fit = open_fit(&how, is_dropping ? "drop" : "error");
       assert_ok(tacit_fit_read(fit, is_dropping ? gaps : complete, &err), err);
-      assert_int_equal(strstr(tacit_fit_text(fit, TACIT_FIT_TEXT_PLAN), "(missing: drop) adds nothing") != NULL, is_dropping);
+      assert_int_equal(strstr(tacit_fit_text(fit, TACIT_FIT_TEXT_PLAN), "(missing: drop) adds nothing") !=
+                           NULL,
+                       is_dropping);
       assert_ok(tacit_fit_run(fit, NULL, NULL, &err), err);
       assert_ok(tacit_fit_privacy_json(fit, &json, &err), err);
       assert_int_equal(strstr(json, "number of units") != NULL, is_dropping);
@@ -168,9 +196,11 @@ static void test_the_number_of_records_that_count_is_charged(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_gaps_are_as_if_their_records_were_not_there, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_gaps_are_as_if_their_records_were_not_there, fixture_open,
+                                      fixture_close),
       cmocka_unit_test_setup_teardown(test_programs_leave_out_what_they_use, fixture_open, fixture_close),
       cmocka_unit_test_setup_teardown(test_imported_columns_keep_their_gaps, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_the_number_of_records_that_count_is_charged, fixture_open, fixture_close)};
+      cmocka_unit_test_setup_teardown(test_the_number_of_records_that_count_is_charged, fixture_open,
+                                      fixture_close)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

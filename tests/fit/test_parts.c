@@ -193,8 +193,8 @@ static void test_a_pass_that_failed_releases_nothing(void **state) {
   assert_true(n_passes >= 6);
 }
 
-/* Under add-remove the moment at which somebody ends a pass tells how many records there are: not a word of how
- * far it had come. */
+/* Under add-remove the moment at which somebody ends a pass tells how many records there are: not a word of
+ * how far it had come. */
 static void test_whoever_ends_a_pass_learns_no_time(void **state) {
   const fixture_t *f = *state;
   engine_t engine;

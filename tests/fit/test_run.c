@@ -6,13 +6,15 @@
 #include "base/memory.h"
 #include "fit/fixture.h"
 
-static const char *const aware[] = {"family", "bernoulli", "epsilon", "2", "delta", "1e-5", "chains", "2", "draws", "30", "warmup", "20",
-                                    NULL};
-static const char *const walk[] = {"family", "bernoulli", "epsilon", "20", "delta", "1e-5", "chains", "2", "draws", "30", "warmup", "10",
-                                   "method", "dp-penalty", NULL};
+static const char *const aware[] = {"family", "bernoulli", "epsilon", "2",      "delta", "1e-5", "chains",
+                                    "2",      "draws",     "30",      "warmup", "20",    NULL};
+static const char *const walk[] = {"family", "bernoulli", "epsilon", "20",         "delta",
+                                   "1e-5",   "chains",    "2",       "draws",      "30",
+                                   "warmup", "10",        "method",  "dp-penalty", NULL};
 
-static const char *const minibatches[] = {"family", "bernoulli", "epsilon", "20", "delta", "1e-5", "chains", "1", "draws", "30", "warmup", "10",
-                                          "method", "dp-fast-mh", NULL};
+static const char *const minibatches[] = {"family", "bernoulli", "epsilon", "20",         "delta",
+                                          "1e-5",   "chains",    "1",       "draws",      "30",
+                                          "warmup", "10",        "method",  "dp-fast-mh", NULL};
 
 static void test_a_plan_needs_no_records_and_is_that_of_the_records(void **state) {
   const fixture_t *f = *state;
@@ -46,7 +48,8 @@ static void test_methods_are_compared_without_records(void **state) {
   tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES];
   tacit_fit_plan_t plan;
   tacit_error_t err;
-  static const char *const small[] = {"family", "bernoulli", "epsilon", "0.3", "delta", "1e-5", NULL}; /* decisions are soon accounted */
+  static const char *const small[] = {"family", "bernoulli", "epsilon", "0.3",
+                                      "delta",  "1e-5",      NULL}; /* decisions are soon accounted */
   tacit_fit_t *fit = fixture_new("y ~ x + z", fixture_columns, small);
   assert_ok(tacit_fit_compare(fit, 4000, choices, &err), err);
   assert_ok(tacit_fit_plan(fit, 4000, &plan, &err), err);
@@ -70,22 +73,26 @@ static void test_a_wanted_width_is_what_its_epsilon_is_planned_to_give(void **st
     tacit_error_t err;
     tacit_fit_t *fit = fixture_new("y ~ x", schema, no_epsilon);
     assert_ok(tacit_fit_want_width(fit, 4000, width, wants, &err), err);
-    assert_int_equal(wants[i % 2].relation, i % 2 == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE);
+    assert_int_equal(wants[i % 2].relation,
+                     i % 2 == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE);
     assert_true(wants[1].epsilon < wants[0].epsilon && wants[0].epsilon <= wants[0].epsilon_poor);
     char epsilon[32];
     snprintf(epsilon, sizeof epsilon, "%.15g", wants[i % 2].epsilon);
     assert_ok(tacit_fit_set(fit, "epsilon", epsilon, &err), err);
     assert_ok(tacit_fit_plan(fit, 4000, &plan, &err), err);
     assert_close(plan.width, width, 1e-6 * width);
-    assert_int_equal(tacit_fit_want_width(fit, 4000, width, wants, &err), TACIT_ERR_ARGUMENT); /* epsilon is given */
+    assert_int_equal(tacit_fit_want_width(fit, 4000, width, wants, &err),
+                     TACIT_ERR_ARGUMENT); /* epsilon is given */
     tacit_fit_free(fit);
   }
 }
 
-/* Too small a budget is told beforehand, with one that would do; what is publicly typical, or has two values, needs no budget. */
+/* Too small a budget is told beforehand, with one that would do; what is publicly typical, or has two values,
+ * needs no budget. */
 static void test_a_scale_that_no_release_will_tell_is_told_beforehand(void **state) {
   static const char *const small[] = {"family", "bernoulli", "epsilon", "0.5", "delta", "1e-6", NULL};
-  static const char typical[] = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1, typical: [-0.3, 0.3]}\n";
+  static const char typical[] =
+      "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1, typical: [-0.3, 0.3]}\n";
   static const char two_valued[] = "columns:\n  y: {type: binary}\n  x: {type: binary}\n";
   const char *const schemas[] = {fixture_columns, typical, two_valued, fixture_columns};
   char epsilon[32] = "";
@@ -98,12 +105,15 @@ static void test_a_scale_that_no_release_will_tell_is_told_beforehand(void **sta
       assert_ok(tacit_fit_set(fit, "epsilon", epsilon, &err), err);
     }
     assert_ok(tacit_fit_plan(fit, 600, &plan, &err), err);
-    const char *text = tacit_fit_text(fit, TACIT_FIT_TEXT_WARNING), *untold = strstr(text, "not at this budget: ");
+    const char *text = tacit_fit_text(fit, TACIT_FIT_TEXT_WARNING),
+               *untold = strstr(text, "not at this budget: ");
     assert_int_equal(untold != NULL, i == 0);
     if (i == 0) {
-      assert_true(plan.verdict == TACIT_FIT_HOPELESS && sscanf(strstr(untold, "; epsilon "), "; epsilon %31s", epsilon) == 1);
+      assert_true(plan.verdict == TACIT_FIT_HOPELESS &&
+                  sscanf(strstr(untold, "; epsilon "), "; epsilon %31s", epsilon) == 1);
       assert_ok(tacit_fit_compare(fit, 600, choices, &err), err);
-      assert_true(choices[0].status == TACIT_ERR_BUDGET && strstr(choices[0].reason, "refused: not at this budget: ") == choices[0].reason);
+      assert_true(choices[0].status == TACIT_ERR_BUDGET &&
+                  strstr(choices[0].reason, "refused: not at this budget: ") == choices[0].reason);
     }
     tacit_fit_free(fit);
   }
@@ -126,8 +136,7 @@ static void test_a_seeded_run_says_that_it_protects_nobody(void **state) {
 }
 
 static void make_ledger(const fixture_t *f, tacit_relation_t relation) {
-  tacit_ledger_terms_t terms = {
-      .data_id = "people", .epsilon = 100, .delta = 1e-5, .relation = relation};
+  tacit_ledger_terms_t terms = {.data_id = "people", .epsilon = 100, .delta = 1e-5, .relation = relation};
   tacit_error_t err;
   assert_ok(tacit_ledger_create(f->ledger, &terms, &err), err);
 }
@@ -184,8 +193,8 @@ static bool is_patient(const tacit_progress_t *progress, void *user) {
 }
 
 /* What the ledger says of a run that was stopped: nothing charged, part of it, or all that was reserved. */
-static void check_stopped(const fixture_t *f, const char *schema, const char *const *settings, size_t stop, tacit_status_t expected,
-                          bool is_settled, bool is_charged) {
+static void check_stopped(const fixture_t *f, const char *schema, const char *const *settings, size_t stop,
+                          tacit_status_t expected, bool is_settled, bool is_charged) {
   patience_t patience = {.stop = stop};
   tacit_ledger_t *ledger;
   tacit_ledger_state_t entries;
@@ -226,10 +235,12 @@ static void test_who_stops_a_run_gets_what_the_relation_allows(void **state) {
   check_stopped(f, fixture_columns, aware, 3, TACIT_ERR_INTERRUPTED, true, true);
   check_stopped(f, fixture_columns, walk, 5, TACIT_ERR_INTERRUPTED, true, true);
   check_stopped(f, fixture_columns, walk, 25, TACIT_OK, true, true);
-  /* draws so far, and the number of charges, would tell when somebody lost patience, which depends on the number of records, of their rows, ... */
-  static const char persons[] =
-      "unit: z\nmax_rows: 40\ncolumns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n  z: {type: id}\n";
-  static const char with_gaps[] = "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1, missing: drop}\n";
+  /* draws so far, and the number of charges, would tell when somebody lost patience, which depends on the
+   * number of records, of their rows, ... */
+  static const char persons[] = "unit: z\nmax_rows: 40\ncolumns:\n  y: {type: binary}\n  x: {type: numeric, "
+                                "lower: -1, upper: 1}\n  z: {type: id}\n";
+  static const char with_gaps[] =
+      "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1, missing: drop}\n";
   const char *const private[] = {fixture_private_number, persons, with_gaps};
   for (size_t i = 0; i < 3; i++) {
     check_stopped(f, private[i], walk, 5, TACIT_ERR_INTERRUPTED, false, true);
@@ -239,7 +250,8 @@ static void test_who_stops_a_run_gets_what_the_relation_allows(void **state) {
   check_stopped(f, fixture_columns, minibatches, 25, TACIT_ERR_INTERRUPTED, false, true);
 }
 
-/* From its first charge on a run by noise-aware makes all its releases, whoever stops it, and they are to be had: in `out`, or from the fit. */
+/* From its first charge on a run by noise-aware makes all its releases, whoever stops it, and they are to be
+ * had: in `out`, or from the fit. */
 static void test_what_noise_aware_was_paid_for_is_kept(void **state) {
   const fixture_t *f = *state;
   const char *const schemas[] = {fixture_columns, fixture_private_number};
@@ -290,7 +302,9 @@ static tacit_status_t go(const fixture_t *f, const char *const *settings, size_t
   char *text = NULL;
   tacit_alloc_fail_at(k);
   tacit_status_t status = tacit_fit_new(&fit, "y ~ x", &err);
-  status = status != TACIT_OK ? status : tacit_fit_set_schema(fit, fixture_columns, strlen(fixture_columns), "schema", &err);
+  status = status != TACIT_OK
+               ? status
+               : tacit_fit_set_schema(fit, fixture_columns, strlen(fixture_columns), "schema", &err);
   status = status != TACIT_OK ? status : fixture_set(fit, settings, &err);
   status = status != TACIT_OK ? status : tacit_fit_set(fit, "seed", "1", &err);
   status = status != TACIT_OK ? status : tacit_fit_plan(fit, FIXTURE_ROWS, &plan, &err);
@@ -306,7 +320,9 @@ static tacit_status_t go(const fixture_t *f, const char *const *settings, size_t
     if (copy->values != NULL) { /* nothing was left out for want of memory */
       assert_memory_equal(draws->values, copy->values, n * sizeof *draws->values);
     } else {
-      assert_ok(tacit_draws_init(copy, draws->n_chains, draws->n_warmup, draws->n_draws, draws->n_reported, &err), err);
+      assert_ok(
+          tacit_draws_init(copy, draws->n_chains, draws->n_warmup, draws->n_draws, draws->n_reported, &err),
+          err);
       memcpy(copy->values, draws->values, n * sizeof *draws->values);
     }
   }
@@ -315,10 +331,12 @@ static tacit_status_t go(const fixture_t *f, const char *const *settings, size_t
 }
 
 static void test_every_failed_allocation_is_an_error_return(void **state) {
-  static const char *const few_aware[] = {"family", "bernoulli", "epsilon", "9", "delta", "1e-5", "chains", "1", "draws", "2",
-                                          "warmup", "2", "prior", "normal(0, 2)", NULL};
-  static const char *const few_walk[] = {"family", "bernoulli", "epsilon", "20", "delta", "1e-5", "chains", "1", "draws", "2",
-                                         "warmup", "2", "method", "dp-hmc", "clip-grad", "private", NULL};
+  static const char *const few_aware[] = {
+      "family", "bernoulli", "epsilon", "9", "delta", "1e-5",         "chains", "1",
+      "draws",  "2",         "warmup",  "2", "prior", "normal(0, 2)", NULL};
+  static const char *const few_walk[] = {"family", "bernoulli", "epsilon",   "20",      "delta",  "1e-5",
+                                         "chains", "1",         "draws",     "2",       "warmup", "2",
+                                         "method", "dp-hmc",    "clip-grad", "private", NULL};
   const char *const *const settings[] = {few_aware, few_walk};
   for (size_t i = 0; i < 2; i++) {
     tacit_draws_t draws = {0};
@@ -334,7 +352,8 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
   }
 }
 
-/* Draws, and releases, of a seeded fit on any number of threads: records and chains are handed out, and neither sees another's. */
+/* Draws, and releases, of a seeded fit on any number of threads: records and chains are handed out, and
+ * neither sees another's. */
 static void test_draws_do_not_depend_on_threads(void **state) {
   const fixture_t *f = *state;
   static const char *const threads[] = {"1", "2", "7"}, *const families[] = {"bernoulli", "gaussian"};
@@ -342,13 +361,16 @@ static void test_draws_do_not_depend_on_threads(void **state) {
     tacit_fit_t *fits[3];
     tacit_error_t err;
     for (size_t i = 0; i < 3; i++) {
-      const char *const settings[] = {"family", families[k], "epsilon", "20", "delta",   "1e-5",     "chains", "3",
-                                      "warmup", "40",        "draws",   "30", "threads", threads[i], "seed",   "9", NULL};
+      const char *const settings[] = {"family",  families[k], "epsilon", "20", "delta", "1e-5",
+                                      "chains",  "3",         "warmup",  "40", "draws", "30",
+                                      "threads", threads[i],  "seed",    "9",  NULL};
       fits[i] = fixture_new(k == 0 ? "y ~ x + z" : "x ~ y + z", fixture_columns, settings);
       assert_ok(tacit_fit_read(fits[i], f->data, &err), err);
       assert_ok(tacit_fit_run(fits[i], NULL, NULL, &err), err);
       const tacit_draws_t *one = tacit_fit_draws(fits[0]), *other = tacit_fit_draws(fits[i]);
-      assert_memory_equal(one->values, other->values, one->n_chains * (one->n_warmup + one->n_draws) * one->n_reported * sizeof *one->values);
+      assert_memory_equal(one->values, other->values,
+                          one->n_chains * (one->n_warmup + one->n_draws) * one->n_reported *
+                              sizeof *one->values);
     }
     for (size_t i = 0; i < 3; i++) {
       tacit_fit_free(fits[i]);
@@ -358,15 +380,20 @@ static void test_draws_do_not_depend_on_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_a_plan_needs_no_records_and_is_that_of_the_records, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_a_plan_needs_no_records_and_is_that_of_the_records, fixture_open,
+                                      fixture_close),
       cmocka_unit_test(test_methods_are_compared_without_records),
       cmocka_unit_test(test_a_scale_that_no_release_will_tell_is_told_beforehand),
       cmocka_unit_test(test_a_wanted_width_is_what_its_epsilon_is_planned_to_give),
-      cmocka_unit_test_setup_teardown(test_a_seeded_run_says_that_it_protects_nobody, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_a_seeded_run_says_that_it_protects_nobody, fixture_open,
+                                      fixture_close),
       cmocka_unit_test_setup_teardown(test_a_run_reserves_settles_and_writes, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_who_stops_a_run_gets_what_the_relation_allows, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_what_noise_aware_was_paid_for_is_kept, fixture_open, fixture_close),
-      cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, fixture_open, fixture_close),
+      cmocka_unit_test_setup_teardown(test_who_stops_a_run_gets_what_the_relation_allows, fixture_open,
+                                      fixture_close),
+      cmocka_unit_test_setup_teardown(test_what_noise_aware_was_paid_for_is_kept, fixture_open,
+                                      fixture_close),
+      cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, fixture_open,
+                                      fixture_close),
       cmocka_unit_test_setup_teardown(test_draws_do_not_depend_on_threads, fixture_open, fixture_close)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,16 +44,23 @@ static const struct {
     {"", "1", TACIT_ERR_UNKNOWN, "", "no setting ''"},
     {"clip_grad", "0.5", TACIT_OK, "", ""},
     {"clip-grad", "private", TACIT_OK, "", ""},
-    {"clip-grad", "privat", TACIT_ERR_ARGUMENT, "clip-grad", "option --clip-grad must be a number between 1e-15 and 1e+15, not 'privat'"},
+    {"clip-grad", "privat", TACIT_ERR_ARGUMENT, "clip-grad",
+     "option --clip-grad must be a number between 1e-15 and 1e+15, not 'privat'"},
     {"clip_", "1", TACIT_ERR_UNKNOWN, "clip_", "no setting 'clip_'"},
-    {"epsilon", "-1", TACIT_ERR_ARGUMENT, "epsilon", "option --epsilon must be a number between 1e-12 and 1e+12, not '-1'"},
-    {"epsilon", "0", TACIT_ERR_ARGUMENT, "epsilon", "option --epsilon must be a number between 1e-12 and 1e+12, not '0'"},
-    {"epsilon", "nan", TACIT_ERR_ARGUMENT, "epsilon", "option --epsilon must be a number between 1e-12 and 1e+12, not 'nan'"},
-    {"epsilon", "0x1", TACIT_ERR_ARGUMENT, "epsilon", "option --epsilon must be a number between 1e-12 and 1e+12, not '0x1'"},
+    {"epsilon", "-1", TACIT_ERR_ARGUMENT, "epsilon",
+     "option --epsilon must be a number between 1e-12 and 1e+12, not '-1'"},
+    {"epsilon", "0", TACIT_ERR_ARGUMENT, "epsilon",
+     "option --epsilon must be a number between 1e-12 and 1e+12, not '0'"},
+    {"epsilon", "nan", TACIT_ERR_ARGUMENT, "epsilon",
+     "option --epsilon must be a number between 1e-12 and 1e+12, not 'nan'"},
+    {"epsilon", "0x1", TACIT_ERR_ARGUMENT, "epsilon",
+     "option --epsilon must be a number between 1e-12 and 1e+12, not '0x1'"},
     {"chains", "2.5", TACIT_ERR_ARGUMENT, "chains", "option --chains must be a whole number, not '2.5'"},
     {"chains", NULL, TACIT_ERR_ARGUMENT, "chains", "option --chains needs a value: --chains N"},
-    {"proposal", "half", TACIT_ERR_ARGUMENT, "proposal", "option --proposal must be full, one-component or guided, not 'half'"},
-    {"prior-scale", "x", TACIT_ERR_ARGUMENT, "prior-scale", "option --prior-scale must be scaled or original, not 'x'"},
+    {"proposal", "half", TACIT_ERR_ARGUMENT, "proposal",
+     "option --proposal must be full, one-component or guided, not 'half'"},
+    {"prior-scale", "x", TACIT_ERR_ARGUMENT, "prior-scale",
+     "option --prior-scale must be scaled or original, not 'x'"},
     {"exposed", NULL, TACIT_OK, "", ""},
     {"exposed", "false", TACIT_OK, "", ""},
     {"exposed", "no", TACIT_ERR_ARGUMENT, "exposed", "option --exposed is true or false, not 'no'"},
@@ -77,19 +84,22 @@ static void test_names_and_texts_are_checked_at_once(void **state) {
 static void test_what_does_not_go_together_is_refused_before_anything_is_read(void **state) {
   static const struct {
     const char *settings[12], *field;
-  } wrong[] = {{{"epsilon", "1", "delta", "1e-6", NULL}, "family"},
-               {{"family", "bernuli", "epsilon", "1", "delta", "1e-6", NULL}, "family"},
-               {{"family", "bernoulli", "epsilon", "1", NULL}, "delta"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "0", NULL}, "delta"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "1", NULL}, "delta"},
-               {{"family", "bernoulli", "exposed", "true", "epsilon", "1", "method", "hmc", NULL}, "epsilon"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "hmc", NULL}, "method"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "sd", "1", NULL}, "sd"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "prior", "norml(0, 1)", NULL}, "prior"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", "leapfrog", "3", NULL}, "leapfrog"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "clip-share", "0.1", NULL}, "clip-share"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "data-id", "d", NULL}, "data-id"},
-               {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "out", "/tmp", NULL}, "out"}};
+  } wrong[] = {
+      {{"epsilon", "1", "delta", "1e-6", NULL}, "family"},
+      {{"family", "bernuli", "epsilon", "1", "delta", "1e-6", NULL}, "family"},
+      {{"family", "bernoulli", "epsilon", "1", NULL}, "delta"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "0", NULL}, "delta"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "1", NULL}, "delta"},
+      {{"family", "bernoulli", "exposed", "true", "epsilon", "1", "method", "hmc", NULL}, "epsilon"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "hmc", NULL}, "method"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "sd", "1", NULL}, "sd"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "prior", "norml(0, 1)", NULL}, "prior"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", "leapfrog", "3",
+        NULL},
+       "leapfrog"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "clip-share", "0.1", NULL}, "clip-share"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "data-id", "d", NULL}, "data-id"},
+      {{"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "out", "/tmp", NULL}, "out"}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     tacit_error_t err = {0};
     tacit_fit_t *fit = fixture_new("y ~ x", fixture_columns, wrong[i].settings);
@@ -107,12 +117,16 @@ static void test_what_does_not_go_together_is_refused_before_anything_is_read(vo
 
 /* What the schema asks, the other settings being in order. */
 static void test_what_a_schema_does_not_go_with_is_refused(void **state) {
-  static const char *const bernoulli[] = {"family", "bernoulli", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", NULL};
-  static const char *const gaussian[] = {"family", "gaussian", "epsilon", "1", "delta", "1e-6", "method", "noise-aware", NULL};
-  static const char units[] = "unit: id\nmax_rows: 3\ncolumns:\n  id: {type: id}\n  y: {type: binary}\n  x: {type: numeric, lower: -1, upper: 1}\n";
+  static const char *const bernoulli[] = {"family", "bernoulli", "epsilon",     "1", "delta",
+                                          "1e-6",   "method",    "noise-aware", NULL};
+  static const char *const gaussian[] = {"family", "gaussian", "epsilon",     "1", "delta",
+                                         "1e-6",   "method",   "noise-aware", NULL};
+  static const char units[] = "unit: id\nmax_rows: 3\ncolumns:\n  id: {type: id}\n  y: {type: binary}\n  x: "
+                              "{type: numeric, lower: -1, upper: 1}\n";
   const struct {
     const char *formula, *const *settings, *schema, *field;
-  } wrong[] = {{"y ~ x", bernoulli, fixture_private_number, "n-public"}, {"x ~ y", gaussian, units, "method"}};
+  } wrong[] = {{"y ~ x", bernoulli, fixture_private_number, "n-public"},
+               {"x ~ y", gaussian, units, "method"}};
   for (size_t i = 0; i < 2; i++) {
     tacit_error_t err = {0};
     tacit_fit_t *fit = fixture_new(wrong[i].formula, wrong[i].schema, wrong[i].settings);
@@ -123,9 +137,9 @@ static void test_what_a_schema_does_not_go_with_is_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_table_is_whole),
-                                     cmocka_unit_test(test_names_and_texts_are_checked_at_once),
-                                     cmocka_unit_test(test_what_does_not_go_together_is_refused_before_anything_is_read),
-                                     cmocka_unit_test(test_what_a_schema_does_not_go_with_is_refused)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_table_is_whole), cmocka_unit_test(test_names_and_texts_are_checked_at_once),
+      cmocka_unit_test(test_what_does_not_go_together_is_refused_before_anything_is_read),
+      cmocka_unit_test(test_what_a_schema_does_not_go_with_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

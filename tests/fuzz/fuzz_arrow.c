@@ -1,4 +1,5 @@
-/* Arrow arrays with members changed at will: where what is wrong can be seen without reading past a buffer, an error and no crash. */
+/* Arrow arrays with members changed at will: where what is wrong can be seen without reading past a buffer,
+ * an error and no crash. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,19 +11,18 @@ enum { ROWS = 16 };
 
 static const uint8_t *at, *end;
 
-static unsigned byte(void) {
-  return at < end ? *at++ : 0;
-}
+static unsigned byte(void) { return at < end ? *at++ : 0; }
 
 /* Mostly right, at times not. */
 static int64_t near(int64_t right) {
   unsigned choice = byte();
-  return choice < 224 ? right : choice < 240 ? right + (int64_t)byte() - 128 : choice < 250 ? -(int64_t)byte() : INT64_MAX - (int64_t)byte();
+  return choice < 224   ? right
+         : choice < 240 ? right + (int64_t)byte() - 128
+         : choice < 250 ? -(int64_t)byte()
+                        : INT64_MAX - (int64_t)byte();
 }
 
-static const void *maybe(const void *pointer) {
-  return byte() < 240 ? pointer : NULL;
-}
+static const void *maybe(const void *pointer) { return byte() < 240 ? pointer : NULL; }
 
 /* Buffers of any bytes, long enough for any type of ROWS values at any offset that passes for one. */
 static char pool[4096];
@@ -31,8 +31,13 @@ static int64_t sizes[2] = {2048, 2048};
 static column_t column_of(const char *format, const column_t *dictionary) {
   bool is_view = format[0] == 'v', is_text = format[0] == 'u' || format[0] == 'U';
   int64_t offset = byte() % 8, length = near(ROWS);
-  column_t column = {.n_buffers = near(is_view ? 5 : is_text ? 3 : 2), .length = length > ROWS ? ROWS : length, .offset = offset,
-                     .null_count = near(-1) , .dictionary = dictionary};
+  column_t column = {.n_buffers = near(is_view   ? 5
+                                       : is_text ? 3
+                                                 : 2),
+                     .length = length > ROWS ? ROWS : length,
+                     .offset = offset,
+                     .null_count = near(-1),
+                     .dictionary = dictionary};
   column.buffers[0] = maybe(pool);
   column.buffers[1] = maybe(pool + 64);
   column.buffers[2] = maybe(pool + 1024);
@@ -81,21 +86,31 @@ static void read_as(const char *schema_text, stream_t *stream) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-  static const char *const formats[] = {"n", "b", "c", "C", "s", "S", "i", "I", "l", "L", "e", "f", "g", "u", "U", "vu",
-                                        "d:9,2,32", "d:18,4,64", "d:38,10", "d:38,-4,128", "d:99,", "tdD", "+s", "z", "", "i"};
+  static const char *const formats[] = {
+      "n", "b", "c",  "C",        "s",         "S",       "i",           "I",     "l",   "L",  "e", "f", "g",
+      "u", "U", "vu", "d:9,2,32", "d:18,4,64", "d:38,10", "d:38,-4,128", "d:99,", "tdD", "+s", "z", "",  "i"};
   enum { n_formats = sizeof formats / sizeof *formats };
   at = bytes;
   end = bytes + size;
   char unknown[4] = {(char)byte(), (char)byte(), (char)byte(), '\0'};
   unsigned choice = byte() % (n_formats + 1);
-  const char *format = choice < n_formats ? formats[choice] : unknown, *dictionary = byte() % 4 == 0 ? formats[byte() % n_formats] : NULL;
+  const char *format = choice < n_formats ? formats[choice] : unknown,
+             *dictionary = byte() % 4 == 0 ? formats[byte() % n_formats] : NULL;
   column_t entries = dictionary != NULL ? column_of(dictionary, NULL) : (column_t){0};
   column_t column = column_of(format, dictionary != NULL && byte() < 240 ? &entries : NULL);
-  stream_t stream = {.names = {"x", "y"}, .formats = {format, "g"}, .dictionaries = {dictionary}, .n_columns = 1, .n_chunks = 1 + byte() % 2};
+  stream_t stream = {.names = {"x", "y"},
+                     .formats = {format, "g"},
+                     .dictionaries = {dictionary},
+                     .n_columns = 1,
+                     .n_chunks = 1 + byte() % 2};
   for (size_t k = 0; k < stream.n_chunks; k++) {
     int64_t n_columns = near(1);
-    stream.chunks[k] = (chunk_t){.length = near(ROWS), .offset = near(0), .null_count = near(0), .validity = maybe(pool),
-                                 .columns = &column, .n_columns = n_columns == 1 ? 1 : 0};
+    stream.chunks[k] = (chunk_t){.length = near(ROWS),
+                                 .offset = near(0),
+                                 .null_count = near(0),
+                                 .validity = maybe(pool),
+                                 .columns = &column,
+                                 .n_columns = n_columns == 1 ? 1 : 0};
   }
   fill_pool(dictionary != NULL ? dictionary : format);
   read_as("columns: {x: {type: numeric, lower: -1, upper: 1, missing: 0}}", &stream);

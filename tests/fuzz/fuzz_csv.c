@@ -51,7 +51,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  read_with("columns: {x: {type: numeric, lower: -1, upper: 1, missing: 0}, s: {type: categorical, levels: [a, b]}}", path);
+  read_with("columns: {x: {type: numeric, lower: -1, upper: 1, missing: 0}, s: {type: categorical, levels: "
+            "[a, b]}}",
+            path);
   read_with("unit: s\nmax_rows: 2\ncolumns: {s: {type: id}, x: {type: integer, lower: -1, upper: 1}}", path);
   draft_from(path);
   close(fd);

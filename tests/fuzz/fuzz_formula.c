@@ -10,15 +10,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char schema_text[] =
-    "columns:\n"
-    "  age: {type: integer, lower: 50, upper: 105}\n"
-    "  sex: {type: categorical, levels: [F, M]}\n"
-    "  grp: {type: categorical, levels: [a, b, c]}\n"
-    "  flc: {type: numeric, lower: 0.3, upper: 30}\n"
-    "  z: {type: numeric, lower: -2, upper: 3}\n"
-    "  y: {type: binary}\n"
-    "  n: {type: integer, lower: 0, upper: 9}\n";
+static const char schema_text[] = "columns:\n"
+                                  "  age: {type: integer, lower: 50, upper: 105}\n"
+                                  "  sex: {type: categorical, levels: [F, M]}\n"
+                                  "  grp: {type: categorical, levels: [a, b, c]}\n"
+                                  "  flc: {type: numeric, lower: 0.3, upper: 30}\n"
+                                  "  z: {type: numeric, lower: -2, upper: 3}\n"
+                                  "  y: {type: binary}\n"
+                                  "  n: {type: integer, lower: 0, upper: 9}\n";
 
 static void fuzz_design(const char *formula, const tacit_schema_t *schema, tacit_family_t family) {
   tacit_design_t *design = NULL;

@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   tacit_event_t *events = NULL;
   size_t n;
-  if (account_plan_read(&plan, path, &err) == TACIT_OK && account_plan_events(&plan, &events, &n, &err) == TACIT_OK) {
+  if (account_plan_read(&plan, path, &err) == TACIT_OK &&
+      account_plan_events(&plan, &events, &n, &err) == TACIT_OK) {
     if (n == 0) {
       __builtin_trap(); /* a plan has events */
     }

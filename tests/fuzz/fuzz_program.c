@@ -1,6 +1,6 @@
 /*
- * Programs: any bytes must end in success or in an error, and what compiles must be evaluated without a read out of bounds. The first byte
- * chooses the schema, or none.
+ * Programs: any bytes must end in success or in an error, and what compiles must be evaluated without a read
+ * out of bounds. The first byte chooses the schema, or none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +11,26 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char schema_text[] =
-    "columns:\n"
-    "  t: {type: numeric, lower: 0.01, upper: 14}\n"
-    "  x.1: {type: numeric, lower: -1, upper: 1}\n"
-    "  x.2: {type: numeric, lower: -1, upper: 1}\n"
-    "  x.3: {type: numeric, lower: -1, upper: 1}\n"
-    "  g: {type: categorical, levels: [a, b, c]}\n"
-    "  sex: {type: categorical, levels: [F, M]}\n"
-    "  y: {type: numeric, lower: -2, upper: 3}\n"
-    "  d: {type: binary}\n"
-    "  n: {type: integer, lower: 0, upper: 9}\n";
+static const char schema_text[] = "columns:\n"
+                                  "  t: {type: numeric, lower: 0.01, upper: 14}\n"
+                                  "  x.1: {type: numeric, lower: -1, upper: 1}\n"
+                                  "  x.2: {type: numeric, lower: -1, upper: 1}\n"
+                                  "  x.3: {type: numeric, lower: -1, upper: 1}\n"
+                                  "  g: {type: categorical, levels: [a, b, c]}\n"
+                                  "  sex: {type: categorical, levels: [F, M]}\n"
+                                  "  y: {type: numeric, lower: -2, upper: 3}\n"
+                                  "  d: {type: binary}\n"
+                                  "  n: {type: integer, lower: 0, upper: 9}\n";
 
-/* At 0, on records of small whole numbers, which no schema need allow: indices are moved into their tables. */
+/* At 0, on records of small whole numbers, which no schema need allow: indices are moved into their tables.
+ */
 static void evaluate(const tacit_model_t *model) {
   size_t dim = model->records.dim, n_columns = model->records.n_columns;
   if (dim > 512 || n_columns > 512) {
     return;
   }
-  double *theta = calloc(dim + model->parameters.n_reported, sizeof *theta), *out = aligned_alloc(64, 16 * sizeof *out);
+  double *theta = calloc(dim + model->parameters.n_reported, sizeof *theta),
+         *out = aligned_alloc(64, 16 * sizeof *out);
   float *block = aligned_alloc(64, n_columns * 16 * sizeof *block);
   if (theta != NULL && out != NULL && block != NULL) {
     for (size_t i = 0; i < n_columns * 16; i++) {
@@ -48,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tacit_error_t err;
   tacit_schema_t *schema = NULL;
   tacit_program_t *program;
-  if (size == 0 || (data[0] % 2 == 1 && tacit_schema_parse(&schema, schema_text, sizeof schema_text - 1, "fuzz", &err) != TACIT_OK)) {
+  if (size == 0 || (data[0] % 2 == 1 && tacit_schema_parse(&schema, schema_text, sizeof schema_text - 1,
+                                                           "fuzz", &err) != TACIT_OK)) {
     return 0;
   }
   double three = 3;
@@ -58,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (schema != NULL && formula != NULL && size > 1) { /* formulas too */
     memcpy(formula, data + 1, size - 1);
     formula[size - 1] = '\0';
-    if (tacit_program_of_formula(&text, formula, tacit_program_family(data[0] / 2 % 18), schema, &err) == TACIT_OK) {
+    if (tacit_program_of_formula(&text, formula, tacit_program_family(data[0] / 2 % 18), schema, &err) ==
+        TACIT_OK) {
       if (tacit_program_parse(&program, text, strlen(text), &settings, &err) == TACIT_OK) {
         tacit_program_free(program);
       }

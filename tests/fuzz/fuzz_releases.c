@@ -1,4 +1,5 @@
-/* Any bytes as releases.json end in success or in an error; what is read can be written and read again, to the same bytes. */
+/* Any bytes as releases.json end in success or in an error; what is read can be written and read again, to
+ * the same bytes. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* A file system between SQLite and the real one: every write, sync, cut and removal passes a hook, which may make it fail. */
+/* A file system between SQLite and the real one: every write, sync, cut and removal passes a hook, which may
+ * make it fail. */
 #ifndef TACIT_TESTS_LEDGER_SHIM_H
 #define TACIT_TESTS_LEDGER_SHIM_H
 
@@ -17,13 +18,9 @@ typedef struct shim_file {
 static sqlite3_vfs *shim_real, shim_vfs;
 static sqlite3_io_methods shim_methods;
 
-static inline sqlite3_file *shim_of(sqlite3_file *file) {
-  return ((shim_file_t *)file)->real;
-}
+static inline sqlite3_file *shim_of(sqlite3_file *file) { return ((shim_file_t *)file)->real; }
 
-static inline int shim_ask(int failure) {
-  return shim_hook != NULL ? shim_hook(failure) : SQLITE_OK;
-}
+static inline int shim_ask(int failure) { return shim_hook != NULL ? shim_hook(failure) : SQLITE_OK; }
 
 static int shim_close(sqlite3_file *file) {
   return shim_of(file)->pMethods != NULL ? shim_of(file)->pMethods->xClose(shim_of(file)) : SQLITE_OK;
@@ -60,9 +57,7 @@ static int shim_reserved(sqlite3_file *file, int *answer) {
 static int shim_control(sqlite3_file *file, int op, void *argument) {
   return shim_of(file)->pMethods->xFileControl(shim_of(file), op, argument);
 }
-static int shim_sector(sqlite3_file *file) {
-  return shim_of(file)->pMethods->xSectorSize(shim_of(file));
-}
+static int shim_sector(sqlite3_file *file) { return shim_of(file)->pMethods->xSectorSize(shim_of(file)); }
 static int shim_characteristics(sqlite3_file *file) {
   return shim_of(file)->pMethods->xDeviceCharacteristics(shim_of(file));
 }
@@ -94,10 +89,19 @@ static inline void shim_install(void) {
   shim_vfs.szOsFile = (int)sizeof(shim_file_t) + shim_real->szOsFile;
   shim_vfs.xOpen = shim_open;
   shim_vfs.xDelete = shim_delete;
-  shim_methods = (sqlite3_io_methods){.iVersion = 1, .xClose = shim_close, .xRead = shim_read, .xWrite = shim_write,
-                                      .xTruncate = shim_truncate, .xSync = shim_sync, .xFileSize = shim_size, .xLock = shim_lock,
-                                      .xUnlock = shim_unlock, .xCheckReservedLock = shim_reserved, .xFileControl = shim_control,
-                                      .xSectorSize = shim_sector, .xDeviceCharacteristics = shim_characteristics};
+  shim_methods = (sqlite3_io_methods){.iVersion = 1,
+                                      .xClose = shim_close,
+                                      .xRead = shim_read,
+                                      .xWrite = shim_write,
+                                      .xTruncate = shim_truncate,
+                                      .xSync = shim_sync,
+                                      .xFileSize = shim_size,
+                                      .xLock = shim_lock,
+                                      .xUnlock = shim_unlock,
+                                      .xCheckReservedLock = shim_reserved,
+                                      .xFileControl = shim_control,
+                                      .xSectorSize = shim_sector,
+                                      .xDeviceCharacteristics = shim_characteristics};
   sqlite3_vfs_register(&shim_vfs, 1);
 }
 

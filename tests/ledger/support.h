@@ -45,9 +45,11 @@ static inline tacit_ledger_t *open_ledger(const char *path) {
   return ledger;
 }
 
-static const tacit_ledger_terms_t trial = {.data_id = "trial-7", .epsilon = 6, .delta = 1e-6, .unit = "row", .max_rows = 1};
+static const tacit_ledger_terms_t trial = {
+    .data_id = "trial-7", .epsilon = 6, .delta = 1e-6, .unit = "row", .max_rows = 1};
 
-/* A ledger in which 100 releases with noise multiplier 10 cost about epsilon 5.5 of 6; its entry 1 is that of the unit. */
+/* A ledger in which 100 releases with noise multiplier 10 cost about epsilon 5.5 of 6; its entry 1 is that of
+ * the unit. */
 static inline tacit_ledger_t *new_ledger(const char *path) {
   tacit_error_t err;
   assert_ok(tacit_ledger_create(path, &trial, &err), err);
@@ -55,11 +57,16 @@ static inline tacit_ledger_t *new_ledger(const char *path) {
 }
 
 static inline tacit_spend_request_t request_of(const tacit_event_t *events, size_t n_events) {
-  return (tacit_spend_request_t){.unit = "row", .max_rows = 1, .purpose = "test", .artefact = "/out", .events = events, .n_events = n_events};
+  return (tacit_spend_request_t){.unit = "row",
+                                 .max_rows = 1,
+                                 .purpose = "test",
+                                 .artefact = "/out",
+                                 .events = events,
+                                 .n_events = n_events};
 }
 
-static inline tacit_status_t reserve(tacit_ledger_t *ledger, double noise_multiplier, uint64_t count, uint64_t *id,
-                                     tacit_error_t *err) {
+static inline tacit_status_t reserve(tacit_ledger_t *ledger, double noise_multiplier, uint64_t count,
+                                     uint64_t *id, tacit_error_t *err) {
   tacit_event_t event = gaussian(noise_multiplier, count, "gradient");
   tacit_spend_request_t request = request_of(&event, 1);
   tacit_reservation_t reservation;
@@ -69,8 +76,8 @@ static inline tacit_status_t reserve(tacit_ledger_t *ledger, double noise_multip
 }
 
 /* Settle by number, as no caller can: with the hash that the ledger has. */
-static inline tacit_status_t settle(tacit_ledger_t *ledger, uint64_t id, const tacit_event_t *events, size_t n_events,
-                                    tacit_error_t *err) {
+static inline tacit_status_t settle(tacit_ledger_t *ledger, uint64_t id, const tacit_event_t *events,
+                                    size_t n_events, tacit_error_t *err) {
   tacit_reservation_t reservation = {.id = id};
   tacit_ledger_state_t state;
   if (tacit_ledger_read(ledger, &state, err) == TACIT_OK && id >= 1 && id <= state.n_spends) {
@@ -99,7 +106,8 @@ static inline void assert_edit_is_refused(const char *path, const char *sql, con
   edit(path, sql);
   tacit_ledger_t *ledger = open_ledger(path);
   if (tacit_ledger_read(ledger, &state, &err) != TACIT_ERR_DATA || strstr(err.message, words) == NULL ||
-      tacit_ledger_verify(ledger, NULL, &err) != TACIT_ERR_DATA || reserve(ledger, 1e6, 1, &id, &err) != TACIT_ERR_DATA ||
+      tacit_ledger_verify(ledger, NULL, &err) != TACIT_ERR_DATA ||
+      reserve(ledger, 1e6, 1, &id, &err) != TACIT_ERR_DATA ||
       settle(ledger, 2, NULL, 0, &err) != TACIT_ERR_DATA) {
     fail_msg("%s: %s", sql, err.message);
   }
@@ -125,9 +133,10 @@ static inline void rehash(const char *path) {
   tacit_entries_end(&entries);
   for (size_t i = 0; i + 1 < n; i++) {
     char sql[200];
-    assert_ok(tacit_entry_hash(&list[i], i == 0 ? header.genesis : list[i - 1].hash, list[i].hash, &err), err);
-    snprintf(sql, sizeof sql, "UPDATE entries SET hash = '%s' WHERE id = %d; UPDATE ledger SET head = '%s'", list[i].hash, (int)i + 1,
-             list[i].hash);
+    assert_ok(tacit_entry_hash(&list[i], i == 0 ? header.genesis : list[i - 1].hash, list[i].hash, &err),
+              err);
+    snprintf(sql, sizeof sql, "UPDATE entries SET hash = '%s' WHERE id = %d; UPDATE ledger SET head = '%s'",
+             list[i].hash, (int)i + 1, list[i].hash);
     assert_ok(tacit_database_run(ledger, sql, &err), err);
     if (list[i].kind == TACIT_ENTRY_RESERVE) { /* and none is settled */
       assert_ok(tacit_totals_add(&totals, list[i].events, list[i].n_events, &err), err);
@@ -148,7 +157,8 @@ static inline void rehash(const char *path) {
 /* Another budget and another count of the only spend's only event, by a forger who recomputes every hash. */
 static inline void forge(const char *path, const char *epsilon, uint64_t count) {
   char sql[400];
-  snprintf(sql, sizeof sql, "UPDATE events SET count = %llu; UPDATE ledger SET epsilon = '%s'", (unsigned long long)count, epsilon);
+  snprintf(sql, sizeof sql, "UPDATE events SET count = %llu; UPDATE ledger SET epsilon = '%s'",
+           (unsigned long long)count, epsilon);
   edit(path, sql);
   rehash(path);
 }

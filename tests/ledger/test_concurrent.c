@@ -64,9 +64,7 @@ static void run_processes(const char *path, bool is_settling) {
   tacit_ledger_close(ledger);
 }
 
-static void test_exactly_what_fits_passes(void **unused) {
-  run_processes("reserve.ledger", false);
-}
+static void test_exactly_what_fits_passes(void **unused) { run_processes("reserve.ledger", false); }
 
 static void test_exactly_what_fits_passes_with_settlements(void **unused) {
   run_processes("settle.ledger", true);

@@ -1,11 +1,14 @@
 /*
- * test_damage [N]: N accidents (150 if not said) to a ledger and what is beside it, at every instant of a spend and of a settlement.
+ * test_damage [N]: N accidents (150 if not said) to a ledger and what is beside it, at every instant of a
+ * spend and of a settlement.
  *
- * What a killed process leaves is copied before each of its writes, syncs, cuts and removals. Of each copy the side file is left as it
- * is, removed, cut, garbled or exchanged for noise; or the ledger itself is cut or garbled. Whatever the accident: either the ledger
- * refuses to be read and to be spent on, or it has every spend that was confirmed, at no less than it was.
+ * What a killed process leaves is copied before each of its writes, syncs, cuts and removals. Of each copy
+ * the side file is left as it is, removed, cut, garbled or exchanged for noise; or the ledger itself is cut
+ * or garbled. Whatever the accident: either the ledger refuses to be read and to be spent on, or it has every
+ * spend that was confirmed, at no less than it was.
  *
- * Seen to fail: without a journal (journal_mode=OFF), at the first instant; with totals whose hash nobody compares, garbled ones.
+ * Seen to fail: without a journal (journal_mode=OFF), at the first instant; with totals whose hash nobody
+ * compares, garbled ones.
  */
 #include "support.h"
 
@@ -61,7 +64,8 @@ static void store(const char *path, const bytes_t *bytes) {
 static int copy_all(int failure) {
   (void)failure;
   assert_true(n_images < MAX_IMAGES);
-  images[n_images++] = (image_t){load("d.ledger"), load("d.ledger-journal"), n_confirmed, rho_confirmed, gaussian_confirmed};
+  images[n_images++] =
+      (image_t){load("d.ledger"), load("d.ledger-journal"), n_confirmed, rho_confirmed, gaussian_confirmed};
   return SQLITE_OK;
 }
 
@@ -84,7 +88,8 @@ static void record(void) {
   }
   tacit_event_t charged = gaussian(30, 4, "gradient");
   assert_ok(settle(ledger, 1, &charged, 1, &err), err);
-  tacit_event_t events[] = {gaussian(40, 20, "gradient"), {.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = 0.01, .count = 100}};
+  tacit_event_t events[] = {gaussian(40, 20, "gradient"),
+                            {.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = 0.01, .count = 100}};
   tacit_spend_request_t request = request_of(events, 2);
   tacit_reservation_t spend;
   n_confirmed = N_BEFORE;
@@ -129,19 +134,32 @@ static bytes_t copy_of(const bytes_t *bytes) {
 static void have_accident(const image_t *image, accident_t accident) {
   bytes_t file = copy_of(&image->file), side = copy_of(&image->side);
   switch (accident) {
-    case REMOVED: side.n = 0; free(side.data); side.data = NULL; break;
-    case CUT: side.n = side.n > 0 ? draw(side.n) : 0; break;
-    case GARBLED: garble(&side); break;
-    case NOISE:
-      free(side.data);
-      side = (bytes_t){malloc(5000), 1 + draw(5000)};
-      for (size_t i = 0; i < side.n; i++) {
-        side.data[i] = (unsigned char)draw(256);
-      }
-      break;
-    case FILE_CUT: file.n = draw(file.n); break;
-    case FILE_GARBLED: garble(&file); break;
-    default: break;
+  case REMOVED:
+    side.n = 0;
+    free(side.data);
+    side.data = NULL;
+    break;
+  case CUT:
+    side.n = side.n > 0 ? draw(side.n) : 0;
+    break;
+  case GARBLED:
+    garble(&side);
+    break;
+  case NOISE:
+    free(side.data);
+    side = (bytes_t){malloc(5000), 1 + draw(5000)};
+    for (size_t i = 0; i < side.n; i++) {
+      side.data[i] = (unsigned char)draw(256);
+    }
+    break;
+  case FILE_CUT:
+    file.n = draw(file.n);
+    break;
+  case FILE_GARBLED:
+    garble(&file);
+    break;
+  default:
+    break;
   }
   store("x.ledger", &file);
   store("x.ledger-journal", &side);
@@ -165,7 +183,8 @@ static int look(const image_t *image) {
     assert_true(tacit_budget_epsilon(state.budget) <= 6 && tacit_budget_delta(state.budget) <= 1e-6);
   } else {
     answer = 0;
-    if (reserve(ledger, 1e6, 1, &id, &err) == TACIT_OK) { /* an old row is past reading, and the totals that counted it are sound */
+    if (reserve(ledger, 1e6, 1, &id, &err) ==
+        TACIT_OK) { /* an old row is past reading, and the totals that counted it are sound */
       char *rho = NULL;
       assert_ok(tacit_database_text(ledger, "SELECT rho FROM totals", &rho, &err), err);
       uint64_t high = 0, low = 0;
@@ -204,8 +223,10 @@ static void test_no_accident_gives_back_a_spend(void **unused) {
     n_of[accident]++;
     whole_of[accident] += (size_t)look(image);
   }
-  print_message("%zu instants, %zu of them with the file alone; %zu accidents:", n_images, n_whole, n_accidents);
-  static const char *const names[] = {"", "removed", "cut", "garbled", "noise", "ledger cut", "ledger garbled"};
+  print_message("%zu instants, %zu of them with the file alone; %zu accidents:", n_images, n_whole,
+                n_accidents);
+  static const char *const names[] = {"",      "removed",    "cut",           "garbled",
+                                      "noise", "ledger cut", "ledger garbled"};
   for (int k = 1; k < N_KINDS; k++) {
     print_message(" %s %zu (whole %zu)", names[k], n_of[k], whole_of[k]);
   }

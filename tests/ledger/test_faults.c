@@ -1,9 +1,11 @@
 /*
- * test_faults [S]: every S-th operation (16th if not said) of a spend and its settlement fails, one at a time: writes, syncs, cuts and
- * removals of SQLite's (every one), its allocations and ours; for once, or from then on.
+ * test_faults [S]: every S-th operation (16th if not said) of a spend and its settlement fails, one at a
+ * time: writes, syncs, cuts and removals of SQLite's (every one), its allocations and ours; for once, or from
+ * then on.
  *
- * Afterwards the ledger is sound, holds what was confirmed and nothing that was not: a spend whose reservation failed is not there, or
- * settled with nothing, or the message says that it counts in full; a settlement that failed can be repeated.
+ * Afterwards the ledger is sound, holds what was confirmed and nothing that was not: a spend whose
+ * reservation failed is not there, or settled with nothing, or the message says that it counts in full; a
+ * settlement that failed can be repeated.
  */
 #include "support.h"
 
@@ -26,9 +28,7 @@ static int fail_one(int failure) {
 
 static sqlite3_mem_methods memory;
 
-static void *fail_malloc(int n) {
-  return !is_memory || fail_one(1) == SQLITE_OK ? memory.xMalloc(n) : NULL;
-}
+static void *fail_malloc(int n) { return !is_memory || fail_one(1) == SQLITE_OK ? memory.xMalloc(n) : NULL; }
 
 static void *fail_realloc(void *p, int n) {
   return !is_memory || fail_one(1) == SQLITE_OK ? memory.xRealloc(p, n) : NULL;
@@ -76,7 +76,8 @@ typedef struct outcome {
 
 /* One spend with its settlement, on a ledger that has others; the fault is in one of the two calls. */
 static void spend_with_fault(target_t target, bool is_settling, size_t k, outcome_t *outcome) {
-  tacit_event_t events[] = {gaussian(1000, 20, "gradient"), {.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = 1e-4, .count = 10}};
+  tacit_event_t events[] = {gaussian(1000, 20, "gradient"),
+                            {.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = 1e-4, .count = 10}};
   tacit_spend_request_t request = request_of(events, 2);
   tacit_reservation_t spend = {0};
   tacit_ledger_state_t state;
@@ -97,7 +98,8 @@ static void spend_with_fault(target_t target, bool is_settling, size_t k, outcom
     arm(target, k);
     settled = tacit_ledger_settle(ledger, &spend, events, 1, &err);
   }
-  outcome->was_reached = target == OUR_MEMORY ? reserved != TACIT_OK || settled != TACIT_OK || k < 40 : n_passed >= k;
+  outcome->was_reached =
+      target == OUR_MEMORY ? reserved != TACIT_OK || settled != TACIT_OK || k < 40 : n_passed >= k;
   disarm();
   tacit_ledger_close(ledger);
   ledger = open_ledger("f.ledger");
@@ -147,21 +149,16 @@ static void run(target_t target, const char *name) {
       n++;
     }
   }
-  print_message("%s: %zu faults; reservations refused %zu, withdrawn %zu; settled all the same %zu; said to stay, or repeated %zu\n", name, n,
-                outcome.refused, outcome.withdrawn, outcome.settled, outcome.stayed);
+  print_message("%s: %zu faults; reservations refused %zu, withdrawn %zu; settled all the same %zu; said to "
+                "stay, or repeated %zu\n",
+                name, n, outcome.refused, outcome.withdrawn, outcome.settled, outcome.stayed);
 }
 
-static void test_files(void **unused) {
-  run(FILES, "writes, syncs, cuts, removals");
-}
+static void test_files(void **unused) { run(FILES, "writes, syncs, cuts, removals"); }
 
-static void test_memory_of_sqlite(void **unused) {
-  run(SQLITE_MEMORY, "allocations of SQLite");
-}
+static void test_memory_of_sqlite(void **unused) { run(SQLITE_MEMORY, "allocations of SQLite"); }
 
-static void test_own_memory(void **unused) {
-  run(OUR_MEMORY, "allocations of tacit");
-}
+static void test_own_memory(void **unused) { run(OUR_MEMORY, "allocations of tacit"); }
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {

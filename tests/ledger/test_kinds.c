@@ -1,6 +1,6 @@
 /*
- * Ledgers that hold decisions and discrete Gaussian releases beside Gaussian ones: what they add up to, how they are settled, and
- * which edits of them are refused.
+ * Ledgers that hold decisions and discrete Gaussian releases beside Gaussian ones: what they add up to, how
+ * they are settled, and which edits of them are refused.
  */
 #include "account/account_internal.h"
 #include "support.h"
@@ -38,8 +38,8 @@ static double rho_spent(tacit_ledger_t *ledger) {
 static const char barker[] = "barker-bit:sensitivity=0.0078125";
 
 /*
- * Ranges of few digits are counted as they are. k decisions cost (sqrt k + 1)^2 of one, wherever they stand among other spends; Gaussian ones cost
- * what they did.
+ * Ranges of few digits are counted as they are. k decisions cost (sqrt k + 1)^2 of one, wherever they stand
+ * among other spends; Gaussian ones cost what they did.
  */
 static void test_decisions_are_added_up(void **unused) {
   tacit_ledger_t *ledger = new_ledger("d.ledger");
@@ -79,7 +79,8 @@ static void test_refuses_decisions_that_do_not_fit(void **unused) {
   tacit_event_t dear = parse("barker-bit:sensitivity=0.125", 1000, "accept");
   assert_ok(reserve(ledger, 10, 40, &id, &err), err);
   assert_int_equal(spend(ledger, &dear, 1, &id, &err), TACIT_ERR_BUDGET);
-  const char *at = strstr(err.message, "room for one with epsilon "), *then = strstr(err.message, "Gaussian run with epsilon ");
+  const char *at = strstr(err.message, "room for one with epsilon "),
+             *then = strstr(err.message, "Gaussian run with epsilon ");
   assert_true(at != NULL && then != NULL);
   assert_int_equal(sscanf(at, "room for one with epsilon %lf", &left), 1);
   assert_int_equal(sscanf(then, "Gaussian run with epsilon %lf", &price), 1);
@@ -107,7 +108,8 @@ static void test_refuses_decisions_that_do_not_fit(void **unused) {
   tacit_ledger_close(ledger);
 }
 
-/* Thousands of kinds are counted as some hundreds, for no less and little more; settling takes back what reserving counted. */
+/* Thousands of kinds are counted as some hundreds, for no less and little more; settling takes back what
+ * reserving counted. */
 static void test_kinds_are_counted_on_a_grid(void **unused) {
   enum { n_kinds = 900 };
   static tacit_event_t events[n_kinds], fewer[n_kinds];
@@ -119,8 +121,10 @@ static void test_kinds_are_counted_on_a_grid(void **unused) {
     events[i] = parse(i % 2 == 0 ? barker : "discrete-gaussian:sigma=900,sensitivity=2", 3, "accept");
     *(i % 2 == 0 ? &events[i].sensitivity : &events[i].noise_multiplier) *= 1 + (double)i / n_kinds;
     tacit_event_t kind = tacit_totals_kind(&events[i]), again = tacit_totals_kind(&kind);
-    assert_true(kind.sensitivity >= events[i].sensitivity && kind.sensitivity <= events[i].sensitivity * (1 + 0x1p-9));
-    assert_true(kind.noise_multiplier <= events[i].noise_multiplier && kind.noise_multiplier >= events[i].noise_multiplier * (1 - 0x1p-9));
+    assert_true(kind.sensitivity >= events[i].sensitivity &&
+                kind.sensitivity <= events[i].sensitivity * (1 + 0x1p-9));
+    assert_true(kind.noise_multiplier <= events[i].noise_multiplier &&
+                kind.noise_multiplier >= events[i].noise_multiplier * (1 - 0x1p-9));
     assert_int_equal(tacit_event_compare(&kind, &again), 0);
     fewer[i] = events[i];
     fewer[i].count = 1;
@@ -150,11 +154,13 @@ static void test_settles_groups(void **unused) {
   double sd = sqrt(500); /* rho 0.001 */
   tacit_event_t bits = parse(barker, 200, "accept"), gradients = gaussian(sd * (1 + 1e-14), 200, "gradient");
   tacit_event_t start = gaussian(50, 2, "gradient"), other = gaussian(40, 1, "curvature");
-  tacit_event_t more_bits = parse(barker, 201, "accept"), other_bits = parse("barker-bit:sensitivity=0.015625", 1, "accept");
+  tacit_event_t more_bits = parse(barker, 201, "accept"),
+                other_bits = parse("barker-bit:sensitivity=0.015625", 1, "accept");
   tacit_event_t more_gradients = gaussian(sd, 201, "gradient"), more_start = gaussian(50, 3, "gradient");
   tacit_event_t with_rho = parse("barker-bit:sensitivity=0.0078125,rho=0.001", 1, "accept");
-  const tacit_event_t wrong[][3] = {{more_bits, gradients, start}, {other_bits, gradients, start}, {bits, more_gradients, start},
-                                    {bits, gradients, more_start}, {bits, gradients, other},      {with_rho, gradients, start}};
+  const tacit_event_t wrong[][3] = {{more_bits, gradients, start}, {other_bits, gradients, start},
+                                    {bits, more_gradients, start}, {bits, gradients, more_start},
+                                    {bits, gradients, other},      {with_rho, gradients, start}};
   for (size_t i = 0; i < LENGTH(wrong); i++) {
     assert_int_equal(settle(ledger, id, wrong[i], 3, &err), TACIT_ERR_ARGUMENT);
   }
@@ -175,11 +181,13 @@ static void test_settles_groups(void **unused) {
 static void test_edits_are_refused(void **unused) {
   static const char *const edits[][2] = {
       {"UPDATE events SET spec = 'barker-bit:sensitivity=0.001' WHERE entry = 3", "was changed"},
-      {"UPDATE events SET spec = 'barker-bit:sensitivity=0.010' WHERE entry = 3", "not written as tacit does"},
+      {"UPDATE events SET spec = 'barker-bit:sensitivity=0.010' WHERE entry = 3",
+       "not written as tacit does"},
       {"UPDATE events SET spec = 'barker-bit:sensitivity=nan' WHERE entry = 3", "finite"},
       {"UPDATE events SET spec = 'barker-bit:sensitivity=-1' WHERE entry = 3", "above 0"},
       {"UPDATE events SET spec = 'barker-bit:sensitivity=1e9' WHERE entry = 3", "at most 300"},
-      {"UPDATE events SET spec = 'arcsine-bit:sensitivity=0.01,kappa=0.3,cap=1' WHERE entry = 3", "at most 0.999"},
+      {"UPDATE events SET spec = 'arcsine-bit:sensitivity=0.01,kappa=0.3,cap=1' WHERE entry = 3",
+       "at most 0.999"},
       {"UPDATE events SET spec = 'discrete-gaussian:sigma=0.5' WHERE entry = 3", "1 step"},
       {"UPDATE events SET spec = 'poisson-gaussian:q=0.01,sigma=10' WHERE entry = 2", "subsampled"},
       {"UPDATE events SET spec = 'randomized-response:p=0.5,buckets=2' WHERE entry = 2", "one after another"},
@@ -227,12 +235,14 @@ static void test_lattice_noise_and_noisy_decisions(void **unused) {
   tacit_ledger_t *ledger = new_ledger("l.ledger");
   tacit_error_t err;
   uint64_t id;
-  tacit_event_t counts = parse("discrete-gaussian:sigma=8", 2, "counts"), noisy = parse("penalty-bit:sensitivity=0.1,sigma=2", 50, "accept");
+  tacit_event_t counts = parse("discrete-gaussian:sigma=8", 2, "counts"),
+                noisy = parse("penalty-bit:sensitivity=0.1,sigma=2", 50, "accept");
   assert_ok(spend(ledger, &noisy, 1, &id, &err), err);
   assert_close(rho_spent(ledger), 50 * 0.00125, 1e-9);
   assert_ok(spend(ledger, &counts, 1, &id, &err), err);
   double rho = 1.0 / 64, total = rho_spent(ledger);
-  assert_true(total >= 0.0625 + rho + 0.5 * rho / 63 && total <= (0.0625 + rho + 0.5 * rho / 63) * (1 + 1e-5));
+  assert_true(total >= 0.0625 + rho + 0.5 * rho / 63 &&
+              total <= (0.0625 + rho + 0.5 * rho / 63) * (1 + 1e-5));
   tacit_event_t fine = parse("discrete-gaussian:sigma=8,sensitivity=1000", 1, "clamped sum");
   assert_ok(spend(ledger, &fine, 1, &id, &err), err);
   assert_close(rho_spent(ledger) - total, 0.5 * rho, 1e-8);

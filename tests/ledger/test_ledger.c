@@ -25,7 +25,9 @@ static void test_reserve_settle_and_read(void **unused) {
     tacit_sleep(0.05);
   }
   assert_ok(settle(ledger, 1, &charged, 1, &err), err);
-  assert_ok(tacit_database_text(ledger, "SELECT count(DISTINCT time) FROM entries WHERE spend = 1", &times, &err), err);
+  assert_ok(
+      tacit_database_text(ledger, "SELECT count(DISTINCT time) FROM entries WHERE spend = 1", &times, &err),
+      err);
   assert_string_equal(times, "1"); /* how long a run took is not told */
   tacit_free(times);
   assert_ok(tacit_ledger_verify(ledger, NULL, &err), err);
@@ -58,9 +60,9 @@ static void test_settling_never_raises_and_happens_once(void **unused) {
   tacit_error_t err;
   uint64_t id;
   assert_ok(reserve(ledger, 10, 20, &id, &err), err);
-  tacit_event_t more[] = {gaussian(10, 21, "gradient"), gaussian(10, 20, "ratio"), gaussian(9.99, 1, "gradient"),
-                          gaussian(10, UINT64_MAX, "gradient"), gaussian(NAN, 1, "gradient"),
-                          gaussian(INFINITY, 1, "gradient")};
+  tacit_event_t more[] = {gaussian(10, 21, "gradient"),  gaussian(10, 20, "ratio"),
+                          gaussian(9.99, 1, "gradient"), gaussian(10, UINT64_MAX, "gradient"),
+                          gaussian(NAN, 1, "gradient"),  gaussian(INFINITY, 1, "gradient")};
   for (size_t i = 0; i < LENGTH(more); i++) {
     assert_int_equal(settle(ledger, id, &more[i], 1, &err), TACIT_ERR_ARGUMENT);
   }
@@ -90,7 +92,8 @@ static void test_refuses_what_does_not_fit(void **unused) {
   assert_int_equal(reserve(ledger, 10, room + 1, &id, &err), TACIT_ERR_BUDGET);
   assert_int_equal(id, 0);
   char expected[60];
-  snprintf(expected, sizeof expected, "for %d releases with noise multiplier 10 (not %d)", (int)room, (int)room + 1);
+  snprintf(expected, sizeof expected, "for %d releases with noise multiplier 10 (not %d)", (int)room,
+           (int)room + 1);
   assert_non_null(strstr(err.message, expected));
   assert_ok(reserve(ledger, 10, room - 3, &id, &err), err);
   assert_int_equal(reserve(ledger, 10, 5, &id, &err), TACIT_ERR_BUDGET);
@@ -225,7 +228,8 @@ static void test_edited_ledgers_refuse_to_spend(void **unused) {
       "CREATE TRIGGER thief AFTER INSERT ON events BEGIN UPDATE events SET count = 1; END",
       "CREATE TABLE other(x)",
       "DROP TABLE events",
-      ("ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT entry, position, 1 AS count, spec, label FROM e"),
+      ("ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT entry, position, 1 AS count, spec, "
+       "label FROM e"),
       "ALTER TABLE entries ADD COLUMN extra",
       "UPDATE totals SET rho = '00000000000000000000000000000001'",
       "UPDATE totals SET rho = 'x'",
@@ -264,7 +268,8 @@ static void test_a_consistent_overspend_is_refused(void **unused) {
   tacit_ledger_t *ledger = new_ledger("forged.ledger");
   tacit_ledger_state_t forged;
   assert_ok(reserve(ledger, 10, 60, &id, &err), err);
-  for (int i = 0; i < 2; i++) { /* with epsilon as it was, to see that the forgery is a good one; then lowered */
+  for (int i = 0; i < 2;
+       i++) { /* with epsilon as it was, to see that the forgery is a good one; then lowered */
     forge("forged.ledger", i == 0 ? "6" : "1", 60);
     assert_int_equal(tacit_ledger_read(ledger, &forged, &err), i == 0 ? TACIT_OK : TACIT_ERR_DATA);
     tacit_ledger_state_clear(&forged);
@@ -302,17 +307,17 @@ static void test_creating_overwrites_nothing(void **unused) {
   tacit_ledger_close(ledger);
   assert_int_equal(tacit_ledger_create("c.ledger", &trial, &err), TACIT_ERR_EXISTS);
   assert_int_equal(symlink("nowhere", "link.ledger"), 0);
-  assert_int_equal(tacit_ledger_create("link.ledger", &trial, &err),
-                   TACIT_ERR_EXISTS);
+  assert_int_equal(tacit_ledger_create("link.ledger", &trial, &err), TACIT_ERR_EXISTS);
   FILE *left = fopen("old.ledger-wal", "w");
   fclose(left);
-  assert_int_equal(tacit_ledger_create("old.ledger", &trial, &err),
-                   TACIT_ERR_EXISTS);
-  assert_int_equal(tacit_ledger_create("no/c.ledger", &trial, &err),
-                   TACIT_ERR_MISSING);
-  const tacit_ledger_terms_t wrong[] = {{"", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, NULL, 0}, {NULL, 1, 1e-6, TACIT_RELATION_SUBSTITUTE, NULL, 0},
-                                        {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "row", 2}, {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "p", 0},
-                                        {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "", 1},    {"x", 1, 1e-6, (tacit_relation_t)7, NULL, 0}};
+  assert_int_equal(tacit_ledger_create("old.ledger", &trial, &err), TACIT_ERR_EXISTS);
+  assert_int_equal(tacit_ledger_create("no/c.ledger", &trial, &err), TACIT_ERR_MISSING);
+  const tacit_ledger_terms_t wrong[] = {{"", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, NULL, 0},
+                                        {NULL, 1, 1e-6, TACIT_RELATION_SUBSTITUTE, NULL, 0},
+                                        {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "row", 2},
+                                        {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "p", 0},
+                                        {"x", 1, 1e-6, TACIT_RELATION_SUBSTITUTE, "", 1},
+                                        {"x", 1, 1e-6, (tacit_relation_t)7, NULL, 0}};
   for (size_t i = 0; i < LENGTH(wrong); i++) {
     assert_int_equal(tacit_ledger_create("d.ledger", &wrong[i], &err), TACIT_ERR_ARGUMENT);
   }
@@ -372,7 +377,8 @@ static void test_a_symbolic_link_is_the_same_ledger(void **unused) {
   assert_int_equal(id, 2);
   tacit_ledger_close(ledger);
   tacit_ledger_close(other);
-  assert_int_equal(system("test $(ls elsewhere | wc -l) = 1"), 0); /* what SQLite and turns need is beside the file itself */
+  assert_int_equal(system("test $(ls elsewhere | wc -l) = 1"),
+                   0); /* what SQLite and turns need is beside the file itself */
 }
 
 static void test_a_replaced_file_is_noticed(void **unused) {

@@ -1,6 +1,7 @@
 /*
- * test_scale [N]: a ledger of N spends (3000 if not said), no two alike. One more spend costs as many steps of the database as in a
- * ledger of 30, a full check costs steps in proportion to N, and both say the same total.
+ * test_scale [N]: a ledger of N spends (3000 if not said), no two alike. One more spend costs as many steps
+ * of the database as in a ledger of 30, a full check costs steps in proportion to N, and both say the same
+ * total.
  */
 #include "base/pool.h"
 #include "support.h"
@@ -10,8 +11,8 @@
 
 static size_t n_spends = 3000;
 /*
- * Hundreds of steps for the 512 kinds at most that the decisions here are counted as: 40, and as many again for good measure. A ledger that
- * counts each by itself takes 230 with 3000 spends.
+ * Hundreds of steps for the 512 kinds at most that the decisions here are counted as: 40, and as many again
+ * for good measure. A ledger that counts each by itself takes 230 with 3000 spends.
  */
 static const uint64_t most_kinds = 80;
 
@@ -34,12 +35,16 @@ static void fill(const char *path, size_t n, bool has_decisions) {
   assert_ok(tacit_header_read(ledger, &header, &err), err);
   assert_ok(tacit_unit_append(ledger, &header, &totals, "row", 1, &err), err);
   for (size_t i = 0; i < n; i++) {
-    tacit_event_t events[] = {gaussian(1000 + (double)i / 7, 2, "gradient"),
-                              {.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = 1e-4 * (1 + (double)i / 1e5), .count = 2}};
-    for (int kind = TACIT_ENTRY_RESERVE; kind <= (i % 2 == 0 ? TACIT_ENTRY_SETTLE : TACIT_ENTRY_RESERVE); kind++) {
+    tacit_event_t events[] = {
+        gaussian(1000 + (double)i / 7, 2, "gradient"),
+        {.kind = TACIT_EVENT_BARKER_BIT, .sensitivity = 1e-4 * (1 + (double)i / 1e5), .count = 2}};
+    for (int kind = TACIT_ENTRY_RESERVE; kind <= (i % 2 == 0 ? TACIT_ENTRY_SETTLE : TACIT_ENTRY_RESERVE);
+         kind++) {
       tacit_entry_t entry;
       events[0].count = events[1].count = kind == TACIT_ENTRY_RESERVE ? 2 : 1;
-      assert_ok(tacit_entry_fill(&entry, (tacit_entry_kind_t)kind, "scale", "", events, has_decisions ? 2 : 1, &err), err);
+      assert_ok(tacit_entry_fill(&entry, (tacit_entry_kind_t)kind, "scale", "", events, has_decisions ? 2 : 1,
+                                 &err),
+                err);
       entry.spend = i + 1;
       assert_ok(tacit_entry_append(ledger, &header, &entry, &err), err);
       tacit_entry_clear(&entry);
@@ -58,7 +63,7 @@ static void fill(const char *path, size_t n, bool has_decisions) {
 
 typedef struct cost {
   uint64_t glance, reserve, settle, verify; /* hundreds of steps */
-  double seconds[3], cpu[3]; /* by the clock, and of the processor */
+  double seconds[3], cpu[3];                /* by the clock, and of the processor */
 } cost_t;
 
 static double since(clock_t *work) {
@@ -95,7 +100,8 @@ static cost_t measure(const char *path) {
   cost.seconds[2] = tacit_clock() - start;
   cost.cpu[2] = since(&work);
   assert_ok(tacit_ledger_read(ledger, &state, &err), err);
-  assert_true(tacit_budget_rho_spent(glance.budget) == tacit_budget_rho_spent(state.budget)); /* to the last bit */
+  assert_true(tacit_budget_rho_spent(glance.budget) ==
+              tacit_budget_rho_spent(state.budget)); /* to the last bit */
   assert_int_equal(glance.n_spends, state.n_spends);
   assert_int_equal(glance.n_entries, state.n_entries);
   assert_string_equal(glance.head, state.head);
@@ -112,9 +118,10 @@ static void compare(const char *name, bool has_decisions) {
   fill(few, 30, has_decisions);
   fill(many, n_spends, has_decisions);
   cost_t small = measure(few), large = measure(many);
-  print_message("%s, %zu spends: reserve %.4f s, settle %.4f s, verify %.4f s; of the processor %.4f, %.4f, %.4f s; %llu hundred steps\n",
-                name, n_spends, large.seconds[0], large.seconds[1], large.seconds[2], large.cpu[0], large.cpu[1], large.cpu[2],
-                (unsigned long long)large.reserve);
+  print_message("%s, %zu spends: reserve %.4f s, settle %.4f s, verify %.4f s; of the processor %.4f, %.4f, "
+                "%.4f s; %llu hundred steps\n",
+                name, n_spends, large.seconds[0], large.seconds[1], large.seconds[2], large.cpu[0],
+                large.cpu[1], large.cpu[2], (unsigned long long)large.reserve);
   assert_true(large.verify < 2 * small.verify * n_spends / 30 + 100);
   uint64_t kinds = has_decisions ? most_kinds : 0;
   assert_true(large.reserve <= small.reserve + small.reserve / 4 + 1 + kinds);
@@ -122,16 +129,14 @@ static void compare(const char *name, bool has_decisions) {
   assert_true(large.glance <= small.glance + small.glance / 4 + 1 + kinds);
 }
 
-static void test_a_spend_does_not_read_those_before_it(void **unused) {
-  compare("gaussian", false);
-}
+static void test_a_spend_does_not_read_those_before_it(void **unused) { compare("gaussian", false); }
 
-/* Kinds of decisions are read, each once; however many decisions there are, they are counted as a few hundred. */
-static void test_decisions_take_a_row_a_kind(void **unused) {
-  compare("decisions", true);
-}
+/* Kinds of decisions are read, each once; however many decisions there are, they are counted as a few
+ * hundred. */
+static void test_decisions_take_a_row_a_kind(void **unused) { compare("decisions", true); }
 
-/* Another program's write, harmless as it is, makes the next spend look at everything, and the one after that not. */
+/* Another program's write, harmless as it is, makes the next spend look at everything, and the one after that
+ * not. */
 static void test_foreign_writes_are_noticed(void **unused) {
   fill("foreign.ledger", 500, false);
   cost_t first = measure("foreign.ledger");

@@ -1,13 +1,14 @@
 /*
- * Whom a ledger protects: relation, unit and max_rows are its own, others are refused, and an old ledger must say them before anything
- * is spent; and the times that it writes.
+ * Whom a ledger protects: relation, unit and max_rows are its own, others are refused, and an old ledger must
+ * say them before anything is spent; and the times that it writes.
  *
- * A ledger that looks at the relation alone (as versions 1 and 2 did) adds up rows and persons of five rows: epsilon 6.06 for a person
- * at a printed 1.45.
+ * A ledger that looks at the relation alone (as versions 1 and 2 did) adds up rows and persons of five rows:
+ * epsilon 6.06 for a person at a printed 1.45.
  */
 #include "support.h"
 
-static tacit_spend_request_t request_for(const tacit_event_t *event, tacit_relation_t relation, const char *unit, uint64_t max_rows) {
+static tacit_spend_request_t request_for(const tacit_event_t *event, tacit_relation_t relation,
+                                         const char *unit, uint64_t max_rows) {
   tacit_spend_request_t request = request_of(event, 1);
   request.relation = relation;
   request.unit = unit;
@@ -15,7 +16,8 @@ static tacit_spend_request_t request_for(const tacit_event_t *event, tacit_relat
   return request;
 }
 
-static tacit_ledger_t *ledger_of(const char *path, tacit_relation_t relation, const char *unit, uint64_t max_rows) {
+static tacit_ledger_t *ledger_of(const char *path, tacit_relation_t relation, const char *unit,
+                                 uint64_t max_rows) {
   tacit_ledger_terms_t terms = trial;
   tacit_error_t err;
   terms.relation = relation;
@@ -31,7 +33,8 @@ static void assert_state(tacit_ledger_t *ledger, const char *unit, uint64_t max_
   assert_ok(tacit_ledger_read(ledger, &states[0], &err), err);
   assert_ok(tacit_ledger_glance(ledger, &states[1], &err), err);
   for (int i = 0; i < 2; i++) {
-    assert_true(unit == NULL ? states[i].unit == NULL : states[i].unit != NULL && strcmp(states[i].unit, unit) == 0);
+    assert_true(unit == NULL ? states[i].unit == NULL
+                             : states[i].unit != NULL && strcmp(states[i].unit, unit) == 0);
     assert_int_equal(states[i].max_rows, max_rows);
     assert_int_equal(states[i].n_spends, n_spends);
     tacit_ledger_state_clear(&states[i]);
@@ -101,7 +104,8 @@ static void test_the_first_spend_says_it_where_nobody_did(void **unused) {
 static void make_old(const char *path, int version, uint64_t count) {
   char sql[1200], genesis[TACIT_LEDGER_HASH_SIZE];
   const char *previous = genesis;
-  tacit_event_t events[] = {gaussian(10, count, "gradient"), gaussian(20, 30, "ratio"), gaussian(10, count - 1, "gradient")};
+  tacit_event_t events[] = {gaussian(10, count, "gradient"), gaussian(20, 30, "ratio"),
+                            gaussian(10, count - 1, "gradient")};
   tacit_error_t err;
   if (version == 2) {
     assert_ok(tacit_event_parse(&events[1], "barker-bit:sensitivity=0.01", &err), err);
@@ -113,24 +117,30 @@ static void make_old(const char *path, int version, uint64_t count) {
       edit(path, tacit_ledger_tables[i].sql);
     }
   }
-  assert_ok(tacit_genesis_hash("trial-7", "substitute", "6", "1e-06", "2024-05-06T07:08:09Z", genesis, &err), err);
+  assert_ok(tacit_genesis_hash("trial-7", "substitute", "6", "1e-06", "2024-05-06T07:08:09Z", genesis, &err),
+            err);
   tacit_entry_t entries[3];
   for (size_t i = 0; i < 3; i++) {
     char spec[TACIT_EVENT_TEXT_SIZE];
-    assert_ok(tacit_entry_fill(&entries[i], i == 2 ? TACIT_ENTRY_SETTLE : TACIT_ENTRY_RESERVE, i == 2 ? "" : "old", "", &events[i], 1, &err), err);
+    assert_ok(tacit_entry_fill(&entries[i], i == 2 ? TACIT_ENTRY_SETTLE : TACIT_ENTRY_RESERVE,
+                               i == 2 ? "" : "old", "", &events[i], 1, &err),
+              err);
     entries[i].id = i + 1;
     entries[i].spend = i % 2 + 1;
     assert_ok(tacit_entry_hash(&entries[i], previous, entries[i].hash, &err), err);
     previous = entries[i].hash;
     snprintf(sql, sizeof sql,
-             "INSERT INTO entries VALUES (%d, '%s', %d, '%s', '%s', '%s', '%s', '', '%s'); INSERT INTO events VALUES (%d, 0, %d, '%s', '%s')",
-             (int)i + 1, tacit_entry_kinds[entries[i].kind], (int)entries[i].spend, entries[i].time, entries[i].who, entries[i].host,
-             entries[i].purpose, entries[i].hash, (int)i + 1, (int)events[i].count, tacit_event_format(&events[i], spec), events[i].label);
+             "INSERT INTO entries VALUES (%d, '%s', %d, '%s', '%s', '%s', '%s', '', '%s'); INSERT INTO "
+             "events VALUES (%d, 0, %d, '%s', '%s')",
+             (int)i + 1, tacit_entry_kinds[entries[i].kind], (int)entries[i].spend, entries[i].time,
+             entries[i].who, entries[i].host, entries[i].purpose, entries[i].hash, (int)i + 1,
+             (int)events[i].count, tacit_event_format(&events[i], spec), events[i].label);
     edit(path, sql);
   }
   snprintf(sql, sizeof sql,
-           "INSERT INTO ledger VALUES (1, 'trial-7', 'substitute', '6', '1e-06', '2024-05-06T07:08:09Z', 3, '%s'); PRAGMA user_version=%d", previous,
-           version);
+           "INSERT INTO ledger VALUES (1, 'trial-7', 'substitute', '6', '1e-06', '2024-05-06T07:08:09Z', 3, "
+           "'%s'); PRAGMA user_version=%d",
+           previous, version);
   edit(path, sql);
   for (size_t i = 0; i < 3; i++) {
     tacit_entry_clear(&entries[i]);
@@ -160,7 +170,8 @@ static void test_old_ledgers_are_migrated(void **unused) {
     tacit_ledger_close(ledger);
 
     assert_int_equal(tacit_ledger_migrate(path, TACIT_RELATION_ADD_REMOVE, "row", 1, &err), TACIT_ERR_BUDGET);
-    assert_int_equal(tacit_ledger_migrate(path, TACIT_RELATION_SUBSTITUTE, NULL, 1, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_ledger_migrate(path, TACIT_RELATION_SUBSTITUTE, NULL, 1, &err),
+                     TACIT_ERR_ARGUMENT);
     assert_ok(tacit_ledger_migrate(path, TACIT_RELATION_SUBSTITUTE, "row", 1, &err), err);
     assert_int_equal(tacit_ledger_migrate(path, TACIT_RELATION_SUBSTITUTE, "row", 1, &err), TACIT_ERR_STATE);
     char wal[50];
@@ -175,7 +186,8 @@ static void test_old_ledgers_are_migrated(void **unused) {
       assert_string_equal(after.spends[i].settled_hash, before.spends[i].settled_hash);
     }
     assert_true(tacit_budget_rho_spent(after.budget) == tacit_budget_rho_spent(before.budget));
-    assert_ok(tacit_ledger_settle(ledger, &spend, NULL, 0, &err), err); /* of before: the reservation is as it was */
+    assert_ok(tacit_ledger_settle(ledger, &spend, NULL, 0, &err),
+              err); /* of before: the reservation is as it was */
     assert_ok(tacit_ledger_reserve(ledger, &request, &spend, &err), err);
     request.unit = "person";
     assert_int_equal(tacit_ledger_reserve(ledger, &request, &spend, &err), TACIT_ERR_BUDGET);
@@ -188,8 +200,9 @@ static void test_old_ledgers_are_migrated(void **unused) {
 
 /* What an old ledger could not have held is not migrated, nor is a new one that calls itself old. */
 static void test_broken_ledgers_are_not_migrated(void **unused) {
-  static const char *const edits[] = {"UPDATE events SET count = 1 WHERE entry = 2", "DELETE FROM entries WHERE id = 3",
-                                      "PRAGMA user_version = 3", "UPDATE ledger SET epsilon = '60'", "CREATE TABLE x(y)"};
+  static const char *const edits[] = {"UPDATE events SET count = 1 WHERE entry = 2",
+                                      "DELETE FROM entries WHERE id = 3", "PRAGMA user_version = 3",
+                                      "UPDATE ledger SET epsilon = '60'", "CREATE TABLE x(y)"};
   tacit_error_t err;
   for (size_t i = 0; i < LENGTH(edits); i++) {
     char path[40];
@@ -203,12 +216,14 @@ static void test_broken_ledgers_are_not_migrated(void **unused) {
   }
   make_old("two-as-one.ledger", 2, 20);
   edit("two-as-one.ledger", "PRAGMA user_version = 1");
-  assert_int_equal(tacit_ledger_migrate("two-as-one.ledger", TACIT_RELATION_SUBSTITUTE, "row", 1, &err), TACIT_ERR_DATA);
+  assert_int_equal(tacit_ledger_migrate("two-as-one.ledger", TACIT_RELATION_SUBSTITUTE, "row", 1, &err),
+                   TACIT_ERR_DATA);
   assert_non_null(strstr(err.message, "none that version 1 can hold"));
   tacit_ledger_close(new_ledger("new.ledger"));
   for (int version = 1; version <= 2; version++) {
     edit("new.ledger", version == 1 ? "PRAGMA user_version = 1" : "PRAGMA user_version = 2");
-    assert_int_equal(tacit_ledger_migrate("new.ledger", TACIT_RELATION_SUBSTITUTE, "row", 1, &err), TACIT_ERR_DATA);
+    assert_int_equal(tacit_ledger_migrate("new.ledger", TACIT_RELATION_SUBSTITUTE, "row", 1, &err),
+                     TACIT_ERR_DATA);
     assert_non_null(strstr(err.message, "which tacit did not make"));
   }
 }
@@ -234,7 +249,9 @@ static char *times_of(const char *path) {
   tacit_ledger_t *ledger = open_ledger(path);
   char *text;
   tacit_error_t err;
-  assert_ok(tacit_database_text(ledger, "SELECT group_concat(time) FROM (SELECT time FROM entries ORDER BY id)", &text, &err), err);
+  assert_ok(tacit_database_text(
+                ledger, "SELECT group_concat(time) FROM (SELECT time FROM entries ORDER BY id)", &text, &err),
+            err);
   tacit_ledger_close(ledger);
   return text;
 }

@@ -1,7 +1,7 @@
 /*
  * For kill_test.py:  worker LEDGER NAME RECORDS
- * Reserves, "releases" (appends a synced line "spend count" to RECORDS), settles, over and over until the ledger
- * refuses. Exit status 4 for a refusal, 1 for any other error.
+ * Reserves, "releases" (appends a synced line "spend count" to RECORDS), settles, over and over until the
+ * ledger refuses. Exit status 4 for a refusal, 1 for any other error.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,9 +22,14 @@ static void release(const char *path, uint64_t id, uint64_t count) {
   }
 }
 
-static tacit_status_t spend_once(tacit_ledger_t *ledger, const char *name, const char *records, tacit_error_t *err) {
-  tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 10, .count = 1 + (uint64_t)rand() % 8, .label = "gradient"};
-  tacit_spend_request_t request = {.unit = "row", .max_rows = 1, .purpose = name, .artefact = records, .events = &event, .n_events = 1};
+static tacit_status_t spend_once(tacit_ledger_t *ledger, const char *name, const char *records,
+                                 tacit_error_t *err) {
+  tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN,
+                         .noise_multiplier = 10,
+                         .count = 1 + (uint64_t)rand() % 8,
+                         .label = "gradient"};
+  tacit_spend_request_t request = {
+      .unit = "row", .max_rows = 1, .purpose = name, .artefact = records, .events = &event, .n_events = 1};
   tacit_reservation_t spend;
   tacit_status_t status = tacit_ledger_reserve(ledger, &request, &spend, err);
   if (status == TACIT_OK) {

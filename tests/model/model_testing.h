@@ -10,30 +10,30 @@
 #include "tacit/data.h"
 #include "tacit/model.h"
 
-static const char model_testing_schema[] =
-    "dataset: models\n"
-    "columns:\n"
-    "  age: {type: integer, lower: 50, upper: 105}\n"
-    "  sex: {type: categorical, levels: [F, M]}\n"
-    "  flc: {type: numeric, lower: 0.3, upper: 30}\n"
-    "  death: {type: binary}\n"
-    "  grp: {type: categorical, levels: [a, b, c]}\n"
-    "  stage: {type: integer, lower: 1, upper: 4}\n"
-    "  bmi: {type: numeric, lower: 10, upper: 60}\n"
-    "  z: {type: numeric, lower: -2, upper: 3}\n"
-    "  smoker: {type: binary}\n"
-    "  count: {type: integer, lower: 0, upper: 50}\n"
-    "  flag: {type: integer, lower: 0, upper: 1}\n"
-    "  odd name: {type: numeric, lower: 1, upper: 2}\n"
-    "  wide: {type: integer, lower: 0, upper: 100000}\n"
-    "  one: {type: categorical, levels: [only]}\n"
-    "  big: {type: numeric, lower: 1, upper: 1.0e+300}\n"
-    "  pid: {type: id}\n";
+static const char model_testing_schema[] = "dataset: models\n"
+                                           "columns:\n"
+                                           "  age: {type: integer, lower: 50, upper: 105}\n"
+                                           "  sex: {type: categorical, levels: [F, M]}\n"
+                                           "  flc: {type: numeric, lower: 0.3, upper: 30}\n"
+                                           "  death: {type: binary}\n"
+                                           "  grp: {type: categorical, levels: [a, b, c]}\n"
+                                           "  stage: {type: integer, lower: 1, upper: 4}\n"
+                                           "  bmi: {type: numeric, lower: 10, upper: 60}\n"
+                                           "  z: {type: numeric, lower: -2, upper: 3}\n"
+                                           "  smoker: {type: binary}\n"
+                                           "  count: {type: integer, lower: 0, upper: 50}\n"
+                                           "  flag: {type: integer, lower: 0, upper: 1}\n"
+                                           "  odd name: {type: numeric, lower: 1, upper: 2}\n"
+                                           "  wide: {type: integer, lower: 0, upper: 100000}\n"
+                                           "  one: {type: categorical, levels: [only]}\n"
+                                           "  big: {type: numeric, lower: 1, upper: 1.0e+300}\n"
+                                           "  pid: {type: id}\n";
 
 static inline tacit_schema_t *model_testing_schema_new(void) {
   tacit_error_t err = {0};
   tacit_schema_t *schema = NULL;
-  assert_ok(tacit_schema_parse(&schema, model_testing_schema, strlen(model_testing_schema), "test", &err), err);
+  assert_ok(tacit_schema_parse(&schema, model_testing_schema, strlen(model_testing_schema), "test", &err),
+            err);
   return schema;
 }
 
@@ -49,7 +49,8 @@ static inline tacit_design_t *model_testing_design(const char *formula, tacit_fa
   return design;
 }
 
-static inline tacit_model_t model_testing_model(const tacit_design_t *design, const tacit_glm_settings_t *settings) {
+static inline tacit_model_t model_testing_model(const tacit_design_t *design,
+                                                const tacit_glm_settings_t *settings) {
   tacit_error_t err = {0};
   tacit_model_t model;
   assert_ok(tacit_model_init_glm(&model, design, settings, &err), err);
@@ -73,10 +74,14 @@ static inline double model_testing_uniform(uint64_t *state, double lower, double
 static inline double model_testing_corner(uint64_t *state, double lower, double upper) {
   double x = model_testing_uniform(state, lower, upper);
   switch (model_testing_bits(state) % 6) {
-    case 0: return lower;
-    case 1: return upper;
-    case 2: return lower < 0 && upper > 0 ? x * 1e-9 : x;
-    default: return x;
+  case 0:
+    return lower;
+  case 1:
+    return upper;
+  case 2:
+    return lower < 0 && upper > 0 ? x * 1e-9 : x;
+  default:
+    return x;
   }
 }
 

@@ -10,12 +10,10 @@ typedef struct family_case {
   double y;
 } family_case_t;
 
-static const family_case_t cases[] = {{{TACIT_FAMILY_BERNOULLI, p, 1, 0, 0, true}, 1},
-                                      {{TACIT_FAMILY_POISSON, p, 1, 0, 0, true}, 3},
-                                      {{TACIT_FAMILY_POISSON, p, 1, 0, 0, false}, 2},
-                                      {{TACIT_FAMILY_GAUSSIAN, p, 1, 0, 0.3, true}, 0.4},
-                                      {{TACIT_FAMILY_GAUSSIAN, p, 1, 1, 0, true}, -0.2},
-                                      {{TACIT_FAMILY_CATEGORICAL, p, 2, 0, 0, true}, 2}};
+static const family_case_t cases[] = {
+    {{TACIT_FAMILY_BERNOULLI, p, 1, 0, 0, true}, 1},   {{TACIT_FAMILY_POISSON, p, 1, 0, 0, true}, 3},
+    {{TACIT_FAMILY_POISSON, p, 1, 0, 0, false}, 2},    {{TACIT_FAMILY_GAUSSIAN, p, 1, 0, 0.3, true}, 0.4},
+    {{TACIT_FAMILY_GAUSSIAN, p, 1, 1, 0, true}, -0.2}, {{TACIT_FAMILY_CATEGORICAL, p, 2, 0, 0, true}, 2}};
 
 static double log_lik(const family_case_t *c, const float *block, const double *theta) {
   double out[16];
@@ -51,7 +49,8 @@ static void check(const family_case_t *c, uint64_t *state) {
     theta[i] = at + h;
     double up = log_lik(c, block, theta);
     theta[i] = at - h;
-    double second = -(up + log_lik(c, block, theta) - 2 * middle) / (h * h), expected = weights[i / p] * x[i % p] * x[i % p];
+    double second = -(up + log_lik(c, block, theta) - 2 * middle) / (h * h),
+           expected = weights[i / p] * x[i % p] * x[i % p];
     theta[i] = at;
     assert_close(second, expected, 1e-5 * fmax(1, expected));
   }
@@ -70,6 +69,7 @@ static void test_curvature_is_the_second_derivative_and_below_its_bound(void **s
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_curvature_is_the_second_derivative_and_below_its_bound)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_curvature_is_the_second_derivative_and_below_its_bound)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ static void random_expression(uint64_t *rng, size_t depth, char *out, size_t siz
   if (kind == 14) {
     static const char *const comparisons[] = {"<", "<=", ">", ">=", "==", "!="};
     random_expression(rng, depth - 1, right, sizeof right);
-    snprintf(out + used, size - used, "((%s) %s (%s))", left, comparisons[model_testing_bits(rng) % 6], right);
+    snprintf(out + used, size - used, "((%s) %s (%s))", left, comparisons[model_testing_bits(rng) % 6],
+             right);
   } else if (kind >= 11) {
     static const char *const calls[] = {"log", "exp", "sqrt"};
     snprintf(out + used, size - used, "%s(%s)", calls[kind - 11], left);

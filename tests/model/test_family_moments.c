@@ -57,21 +57,25 @@ static void test_limits_are_finite(void **state) {
       assert_close(m.variance_slope, 0, 1e-12);
     }
   }
-  assert_true(tacit_family_has_moments(TACIT_FAMILY_BERNOULLI, 1) && !tacit_family_has_moments(TACIT_FAMILY_BERNOULLI, 2));
-  assert_true(tacit_family_has_moments(TACIT_FAMILY_POISSON, 3) && !tacit_family_has_moments(TACIT_FAMILY_POISSON, 0));
-  assert_true(!tacit_family_has_moments(TACIT_FAMILY_POISSON, 1e9) && !tacit_family_has_moments(TACIT_FAMILY_POISSON, NAN));
+  assert_true(tacit_family_has_moments(TACIT_FAMILY_BERNOULLI, 1) &&
+              !tacit_family_has_moments(TACIT_FAMILY_BERNOULLI, 2));
+  assert_true(tacit_family_has_moments(TACIT_FAMILY_POISSON, 3) &&
+              !tacit_family_has_moments(TACIT_FAMILY_POISSON, 0));
+  assert_true(!tacit_family_has_moments(TACIT_FAMILY_POISSON, 1e9) &&
+              !tacit_family_has_moments(TACIT_FAMILY_POISSON, NAN));
   assert_true(!tacit_family_has_moments(TACIT_FAMILY_GAUSSIAN, 1));
 }
 
 static void test_two_valued_features_are_indicators_and_binaries(void **state) {
-  tacit_design_t *design =
-      model_testing_design("death ~ age + sex + smoker + flag + sex:smoker + age:sex + I(smoker * 2)", TACIT_FAMILY_BERNOULLI);
+  tacit_design_t *design = model_testing_design(
+      "death ~ age + sex + smoker + flag + sex:smoker + age:sex + I(smoker * 2)", TACIT_FAMILY_BERNOULLI);
   size_t n = tacit_design_n_features(design), n_two_valued = 0;
   for (size_t j = 0; j < n; j++) {
     const char *label = tacit_design_label(design, j);
     bool is_two_valued = tacit_design_is_two_valued(design, j);
-    bool should = (strstr(label, "sexM") != NULL || strstr(label, "smoker") != NULL || strstr(label, "flag") != NULL) &&
-                  strstr(label, "age") == NULL && strstr(label, "I(") == NULL;
+    bool should =
+        (strstr(label, "sexM") != NULL || strstr(label, "smoker") != NULL || strstr(label, "flag") != NULL) &&
+        strstr(label, "age") == NULL && strstr(label, "I(") == NULL;
     assert_int_equal(is_two_valued, should);
     n_two_valued += is_two_valued;
   }

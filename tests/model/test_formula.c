@@ -249,7 +249,8 @@ static void test_formula_limits_are_refused_not_exceeded(void **state) {
     snprintf(factor, sizeof factor, "*I(age + %zu)", i);
     strcat(crossed, factor);
   }
-  assert_int_equal(tacit_design_new(&design, crossed, schema, TACIT_FAMILY_BERNOULLI, &err), TACIT_ERR_SYNTAX);
+  assert_int_equal(tacit_design_new(&design, crossed, schema, TACIT_FAMILY_BERNOULLI, &err),
+                   TACIT_ERR_SYNTAX);
   assert_non_null(strstr(err.message, "more than 4096 terms"));
   char again[1000] = "death ~ (age";
   for (size_t copy = 0; copy < 2; copy++) {
@@ -274,15 +275,17 @@ static void test_formula_limits_are_refused_not_exceeded(void **state) {
   assert_int_equal(tacit_design_new(&design, many, schema, TACIT_FAMILY_BERNOULLI, &err), TACIT_ERR_SCHEMA);
   assert_non_null(strstr(err.message, "more than 16384 features"));
   assert_int_equal(tacit_design_new(&design, NULL, schema, TACIT_FAMILY_BERNOULLI, &err), TACIT_ERR_ARGUMENT);
-  assert_int_equal(tacit_design_new(&design, "death ~ 1", schema, (tacit_family_t)9, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_design_new(&design, "death ~ 1", schema, (tacit_family_t)9, &err),
+                   TACIT_ERR_ARGUMENT);
   tacit_schema_free(schema);
 }
 
 /* Any text ends in success or in one of the documented statuses, and never in a crash. */
 static void test_formula_random_token_soup_never_crashes(void **state) {
-  static const char *const pieces[] = {"death", "age",  "sex", "~",  "+",  "-",    "*",   ":", "(",    ")",  "I(",
-                                       "log(",  "exp(", "^",   "/",  "0",  "1",    "2.5", " ", "grp",  "z",  "`",
-                                       "`odd name`",    "factor(",   "1e", "\xC3", "x1",  "@", "flc^2"};
+  static const char *const pieces[] = {"death", "age",  "sex", "~",    "+",    "-", "*",          ":",
+                                       "(",     ")",    "I(",  "log(", "exp(", "^", "/",          "0",
+                                       "1",     "2.5",  " ",   "grp",  "z",    "`", "`odd name`", "factor(",
+                                       "1e",    "\xC3", "x1",  "@",    "flc^2"};
   tacit_schema_t *schema = model_testing_schema_new();
   uint64_t rng = 1;
   size_t n_good = 0, n_rounds = (size_t)(20000 * testing_multiplier());
@@ -330,9 +333,19 @@ static void test_formula_number_scan_edge_cases(void **state) {
     const char *text;
     size_t length;
     double value;
-  } cases[] = {{"", 0, 0},        {".", 0, 0},       {"-1", 0, 0},      {"1", 1, 1},          {"1.", 2, 1},
-               {".5", 2, 0.5},    {"1e", 1, 1},      {"1e+", 1, 1},     {"0x10", 1, 0},       {"1e5x", 3, 1e5},
-               {"1.2.3", 3, 1.2}, {"inf", 0, 0},     {"4.9e-324", 8, 4.9e-324},
+  } cases[] = {{"", 0, 0},
+               {".", 0, 0},
+               {"-1", 0, 0},
+               {"1", 1, 1},
+               {"1.", 2, 1},
+               {".5", 2, 0.5},
+               {"1e", 1, 1},
+               {"1e+", 1, 1},
+               {"0x10", 1, 0},
+               {"1e5x", 3, 1e5},
+               {"1.2.3", 3, 1.2},
+               {"inf", 0, 0},
+               {"4.9e-324", 8, 4.9e-324},
                {"9007199254740993", 16, 9007199254740992.0}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     double value;
@@ -363,7 +376,8 @@ static void test_formula_every_failing_allocation_is_an_error(void **state) {
     tacit_status_t status = tacit_design_new(&design, formula, schema, TACIT_FAMILY_CATEGORICAL, &err);
     tacit_alloc_fail_at(0);
     has_ended = status == TACIT_OK;
-    assert_true(has_ended || (status == TACIT_ERR_MEMORY && design == NULL && err.status == TACIT_ERR_MEMORY));
+    assert_true(has_ended ||
+                (status == TACIT_ERR_MEMORY && design == NULL && err.status == TACIT_ERR_MEMORY));
     tacit_design_free(design);
   }
   tacit_schema_free(schema);

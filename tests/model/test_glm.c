@@ -11,16 +11,24 @@ static void test_glm_names_and_labels(void **state) {
     size_t n;
     const char *labels[10], *names[10];
   } cases[] = {
-      {"death ~ age*sex + log(flc)", TACIT_FAMILY_BERNOULLI, 5,
+      {"death ~ age*sex + log(flc)",
+       TACIT_FAMILY_BERNOULLI,
+       5,
        {"Intercept", "age", "sexM", "log(flc)", "age:sexM"},
        {"b_Intercept", "b_age", "b_sexM", "b_log_flc", "b_age_sexM"}},
-      {"z ~ I(age^2) + `odd name`", TACIT_FAMILY_GAUSSIAN, 4,
+      {"z ~ I(age^2) + `odd name`",
+       TACIT_FAMILY_GAUSSIAN,
+       4,
        {"Intercept", "I(age^2)", "`odd name`", "sigma"},
        {"b_Intercept", "b_I_age_2", "b_odd_name", "sigma"}},
-      {"count ~ I(z + 1) + I(z - 1) + I(z * 1)", TACIT_FAMILY_POISSON, 4,
+      {"count ~ I(z + 1) + I(z - 1) + I(z * 1)",
+       TACIT_FAMILY_POISSON,
+       4,
        {"Intercept", "I(z + 1)", "I(z - 1)", "I(z * 1)"},
        {"b_Intercept", "b_I_z_1", "b_I_z_1_2", "b_I_z_1_3"}},
-      {"grp ~ age", TACIT_FAMILY_CATEGORICAL, 4,
+      {"grp ~ age",
+       TACIT_FAMILY_CATEGORICAL,
+       4,
        {"[b] Intercept", "[b] age", "[c] Intercept", "[c] age"},
        {"b_b_Intercept", "b_b_age", "b_c_Intercept", "b_c_age"}},
   };
@@ -57,7 +65,8 @@ static void raw_features(bool has_intercept, const double *r, double *x) {
 }
 
 /* Scaled predictor, mapped back by the response's range, against reported coefficients on raw features. */
-static void check_predictions(const char *formula, tacit_family_t family, bool has_intercept, double known_sd) {
+static void check_predictions(const char *formula, tacit_family_t family, bool has_intercept,
+                              double known_sd) {
   tacit_design_t *design = model_testing_design(formula, family);
   tacit_glm_settings_t settings = tacit_glm_settings_default();
   settings.family = family;
@@ -135,8 +144,8 @@ static void check_prior_gradient(const tacit_model_t *model, uint64_t *rng) {
 }
 
 static void test_glm_prior_gradients_match_differences(void **state) {
-  static const char *const texts[] = {"student_t(4, 0.5, 2)", "log(flc): cauchy(0, 1)", "Intercept: normal(3, 20)",
-                                      "sexM: flat", "sigma: normal(1, 2)"};
+  static const char *const texts[] = {"student_t(4, 0.5, 2)", "log(flc): cauchy(0, 1)",
+                                      "Intercept: normal(3, 20)", "sexM: flat", "sigma: normal(1, 2)"};
   static const struct {
     const char *formula;
     tacit_family_t family;
@@ -173,8 +182,8 @@ static void test_glm_prior_gradients_match_differences(void **state) {
 
 /* On the original scale the prior of theta is that of the reported values, sigma's Jacobian apart. */
 static void test_glm_prior_on_original_scale_is_that_of_the_report(void **state) {
-  static const char *const texts[] = {"student_t(4, 0.5, 2)", "log(flc): cauchy(0, 1)", "Intercept: normal(3, 20)",
-                                      "sigma: normal(1, 2)"};
+  static const char *const texts[] = {"student_t(4, 0.5, 2)", "log(flc): cauchy(0, 1)",
+                                      "Intercept: normal(3, 20)", "sigma: normal(1, 2)"};
   tacit_prior_entry_t entries[4];
   parse_priors(texts, 4, entries);
   tacit_glm_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN, .priors = entries, .n_priors = 4};
@@ -215,7 +224,10 @@ static void test_glm_default_priors(void **state) {
                   model.parameters.log_prior(model.parameters.ctx, origin, NULL);
   double sigma = exp(0.5);
   /* student_t(3, 0, 2.5) twice; sigma half student_t(3, 0, 1) */
-  assert_close(change, -2 * log1p(9 / 6.25 / 3) - 2 * log1p(4 / 6.25 / 3) - 2 * (log1p(sigma * sigma / 3) - log1p(1.0 / 3)) + 0.5, 1e-13);
+  assert_close(change,
+               -2 * log1p(9 / 6.25 / 3) - 2 * log1p(4 / 6.25 / 3) -
+                   2 * (log1p(sigma * sigma / 3) - log1p(1.0 / 3)) + 0.5,
+               1e-13);
   tacit_model_clear(&model);
   tacit_prior_entry_t flat = {.term = (char *)(uintptr_t) "sigma", .prior = {TACIT_PRIOR_FLAT, 0, 0, 1}};
   settings.priors = &flat;
@@ -228,12 +240,13 @@ static void test_glm_default_priors(void **state) {
 }
 
 /*
- * Default priors by `typical:` and by released scales, at a point, against their formulas; a prior of the user's stays. Ten times the scale
- * of one is 2 and more off in log density here.
+ * Default priors by `typical:` and by released scales, at a point, against their formulas; a prior of the
+ * user's stays. Ten times the scale of one is 2 and more off in log density here.
  */
 static void test_glm_priors_follow_scales(void **state) {
-  static const char text[] = "columns:\n  y: {type: binary}\n  a: {type: numeric, lower: 0, upper: 100, typical: [20, 53]}\n"
-                             "  b: {type: numeric, lower: -1, upper: 1}\n  c: {type: numeric, lower: -1, upper: 1}\n";
+  static const char text[] =
+      "columns:\n  y: {type: binary}\n  a: {type: numeric, lower: 0, upper: 100, typical: [20, 53]}\n"
+      "  b: {type: numeric, lower: -1, upper: 1}\n  c: {type: numeric, lower: -1, upper: 1}\n";
   tacit_error_t err;
   tacit_schema_t *schema;
   tacit_design_t *design;
@@ -245,18 +258,19 @@ static void test_glm_priors_follow_scales(void **state) {
   tacit_model_t model = model_testing_model(design, &settings);
   double theta[] = {0.5, 2, -3, 1.5}, precision[16] = {0};
   /* a: sd 10 of a half range 50 is 0.2, mean (36.5 - 50) / 50 = -0.27; b: released */
-  tacit_prior_t intercept = {TACIT_PRIOR_STUDENT_T, 7, 0, 1.5}, a = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5 / (1.65 * 0.2)},
-                b = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5};
-  double expected = tacit_prior_log_density(&intercept, 0.5 - 0.27 * 2, NULL) + tacit_prior_log_density(&a, 2, NULL) +
-                    tacit_prior_log_density(&b, -3, NULL) + tacit_prior_log_density(&user.prior, 1.5, NULL);
+  tacit_prior_t intercept = {TACIT_PRIOR_STUDENT_T, 7, 0, 1.5},
+                a = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5 / (1.65 * 0.2)}, b = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5};
+  double expected = tacit_prior_log_density(&intercept, 0.5 - 0.27 * 2, NULL) +
+                    tacit_prior_log_density(&a, 2, NULL) + tacit_prior_log_density(&b, -3, NULL) +
+                    tacit_prior_log_density(&user.prior, 1.5, NULL);
   assert_close(model.parameters.log_prior(model.parameters.ctx, theta, NULL), expected, 1e-12);
   const tacit_feature_scale_t scales[] = {{0, 0, 0}, {0.9, 0.9, 0.9}, {0.4, 0.25, 0.5}, {-0.1, 0.3, 0.1}};
   tacit_model_scale_priors(&model, scales, TACIT_PRIOR_BASIS_RELEASED);
   a = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 7, 0, 1.25 / 0.2};
   b = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 7, 0, 1.25 * 1.5 / 0.25};
   double u = 0.5 - 0.27 * 2 + 0.4 * -3 - 0.1 * 1.5;
-  expected = tacit_prior_log_density(&intercept, u, NULL) + tacit_prior_log_density(&a, 2, NULL) + tacit_prior_log_density(&b, -3, NULL) +
-             tacit_prior_log_density(&user.prior, 1.5, NULL);
+  expected = tacit_prior_log_density(&intercept, u, NULL) + tacit_prior_log_density(&a, 2, NULL) +
+             tacit_prior_log_density(&b, -3, NULL) + tacit_prior_log_density(&user.prior, 1.5, NULL);
   assert_close(model.parameters.log_prior(model.parameters.ctx, theta, NULL), expected, 1e-12);
   model.parameters.prior_precision(model.parameters.ctx, theta, precision);
   double w = tacit_prior_precision(&intercept, u);
@@ -275,8 +289,8 @@ static void test_glm_priors_follow_scales(void **state) {
 
 /* ---- errors ---- */
 
-static void expect_refusal(const tacit_design_t *design, const tacit_glm_settings_t *settings, tacit_status_t status,
-                           const char *fragment) {
+static void expect_refusal(const tacit_design_t *design, const tacit_glm_settings_t *settings,
+                           tacit_status_t status, const char *fragment) {
   tacit_error_t err = {0};
   tacit_model_t model;
   assert_int_equal(tacit_model_init_glm(&model, design, settings, &err), status);
@@ -300,15 +314,16 @@ static void test_glm_settings_are_checked(void **state) {
   char term[] = "aeg";
   tacit_prior_entry_t entry = {.term = term, .prior = {TACIT_PRIOR_NORMAL, 0, 0, 1}};
   settings = (tacit_glm_settings_t){.family = TACIT_FAMILY_BERNOULLI, .priors = &entry, .n_priors = 1};
-  expect_refusal(design, &settings, TACIT_ERR_UNKNOWN, "'aeg' is not in the model (did you mean 'age'?); there are "
-                                                       "'Intercept', 'age', 'sexM', 'age:sexM'");
+  expect_refusal(design, &settings, TACIT_ERR_UNKNOWN,
+                 "'aeg' is not in the model (did you mean 'age'?); there are "
+                 "'Intercept', 'age', 'sexM', 'age:sexM'");
   char sigma[] = "sigma";
   entry.term = sigma;
   expect_refusal(design, &settings, TACIT_ERR_UNKNOWN, "'sigma' is not in the model");
   entry.term = NULL;
-  const tacit_prior_t bad[] = {{TACIT_PRIOR_NORMAL, 0, 0, 0},        {TACIT_PRIOR_NORMAL, 0, 0, NAN},
-                               {TACIT_PRIOR_NORMAL, 0, NAN, 1},      {TACIT_PRIOR_NORMAL, 0, 0, INFINITY},
-                               {TACIT_PRIOR_STUDENT_T, 0, 0, 1},     {TACIT_PRIOR_STUDENT_T, NAN, 0, 1},
+  const tacit_prior_t bad[] = {{TACIT_PRIOR_NORMAL, 0, 0, 0},    {TACIT_PRIOR_NORMAL, 0, 0, NAN},
+                               {TACIT_PRIOR_NORMAL, 0, NAN, 1},  {TACIT_PRIOR_NORMAL, 0, 0, INFINITY},
+                               {TACIT_PRIOR_STUDENT_T, 0, 0, 1}, {TACIT_PRIOR_STUDENT_T, NAN, 0, 1},
                                {(tacit_prior_kind_t)7, 1, 0, 1}};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     entry.prior = bad[i];
@@ -318,7 +333,8 @@ static void test_glm_settings_are_checked(void **state) {
 }
 
 static void test_glm_every_failing_allocation_is_an_error(void **state) {
-  tacit_design_t *design = model_testing_design("grp ~ age*sex + I(z + 1) + I(z - 1)", TACIT_FAMILY_CATEGORICAL);
+  tacit_design_t *design =
+      model_testing_design("grp ~ age*sex + I(z + 1) + I(z - 1)", TACIT_FAMILY_CATEGORICAL);
   tacit_glm_settings_t settings = {.family = TACIT_FAMILY_CATEGORICAL};
   bool has_ended = false;
   for (size_t k = 1; !has_ended; k++) {
@@ -342,7 +358,7 @@ int main(void) {
       cmocka_unit_test(test_glm_prior_gradients_match_differences),
       cmocka_unit_test(test_glm_prior_on_original_scale_is_that_of_the_report),
       cmocka_unit_test(test_glm_default_priors),
-                                     cmocka_unit_test(test_glm_priors_follow_scales),
+      cmocka_unit_test(test_glm_priors_follow_scales),
       cmocka_unit_test(test_glm_settings_are_checked),
       cmocka_unit_test(test_glm_every_failing_allocation_is_an_error),
   };

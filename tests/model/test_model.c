@@ -4,7 +4,8 @@
 #include "formula/names.h"
 
 static void test_names_legal_unique_and_kept(void **state) {
-  assert_true(tacit_name_is_legal("b_age") && tacit_name_is_legal("theta.1") && tacit_name_is_legal("x.1.22"));
+  assert_true(tacit_name_is_legal("b_age") && tacit_name_is_legal("theta.1") &&
+              tacit_name_is_legal("x.1.22"));
   assert_false(tacit_name_is_legal("") || tacit_name_is_legal("_a") || tacit_name_is_legal("a__b") ||
                tacit_name_is_legal("1a") || tacit_name_is_legal("a.b") || tacit_name_is_legal("a.") ||
                tacit_name_is_legal("a b") || tacit_name_is_legal("a,b"));
@@ -26,11 +27,22 @@ static void test_names_legal_unique_and_kept(void **state) {
 }
 
 static void test_names_keep_latin_letters_readable(void **state) {
-  static const char *const pairs[][2] = {{"größe", "b_groesse"},       {"Übergewicht", "b_Uebergewicht"}, {"café", "b_cafe"},
-                                         {"naïf:garçon", "b_naif_garcon"}, {"Łódź", "b_Lodz"},            {"a×b", "b_a_b"},
-                                         {"œuvre", "b_oeuvre"},        {"u\xCC\x88" "ber", "b_ueber"},     {"e\xCC\x81t", "b_et"},
-                                         {"groesse", "b_groesse_2"},   {"x\xC3", "b_x"},                  {"αx", "b_x_2"},
-                                         {"ǅ", "b"},                   {"žena ÿ", "b_zena_y"}};
+  static const char *const pairs[][2] = {{"größe", "b_groesse"},
+                                         {"Übergewicht", "b_Uebergewicht"},
+                                         {"café", "b_cafe"},
+                                         {"naïf:garçon", "b_naif_garcon"},
+                                         {"Łódź", "b_Lodz"},
+                                         {"a×b", "b_a_b"},
+                                         {"œuvre", "b_oeuvre"},
+                                         {"u\xCC\x88"
+                                          "ber",
+                                          "b_ueber"},
+                                         {"e\xCC\x81t", "b_et"},
+                                         {"groesse", "b_groesse_2"},
+                                         {"x\xC3", "b_x"},
+                                         {"αx", "b_x_2"},
+                                         {"ǅ", "b"},
+                                         {"žena ÿ", "b_zena_y"}};
   enum { N = sizeof pairs / sizeof pairs[0] };
   tacit_error_t err = {0};
   tacit_names_t names;
@@ -48,12 +60,12 @@ static void test_validate_names_each_fault(void **state) {
   tacit_design_t *design = model_testing_design("z ~ age", TACIT_FAMILY_GAUSSIAN);
   tacit_glm_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN};
   tacit_model_t good = model_testing_model(design, &settings);
-#define BREAK(assignment, fault)                                             \
-  do {                                                                       \
-    tacit_model_t m = good;                                                  \
-    assignment;                                                              \
-    assert_int_equal(tacit_model_validate(&m, &err), TACIT_ERR_ARGUMENT);    \
-    assert_string_equal(err.field, fault);                                   \
+#define BREAK(assignment, fault)                                                                             \
+  do {                                                                                                       \
+    tacit_model_t m = good;                                                                                  \
+    assignment;                                                                                              \
+    assert_int_equal(tacit_model_validate(&m, &err), TACIT_ERR_ARGUMENT);                                    \
+    assert_string_equal(err.field, fault);                                                                   \
   } while (0)
   const char *twice[] = {"a", "b", "a"}, *illegal[] = {"a", "b", "c__"}, *hole[] = {"a", NULL, "c"};
   double scale[] = {1, NAN, 1}, zero[] = {1, 0, 1};

@@ -67,14 +67,16 @@ static void test_pack_features_never_leave_the_cube(void **state) {
   tacit_schema_free(schema);
 }
 
-/* (x - centre) / half to the last bit, on every instruction set, whatever part of the table is packed, in memory or in a file. */
+/* (x - centre) / half to the last bit, on every instruction set, whatever part of the table is packed, in
+ * memory or in a file. */
 static void test_pack_numbers_exactly(void **state) {
   static const char *const names[] = {"age", "flc", "bmi", "z", "count", "wide", "big"};
   enum { n_names = sizeof names / sizeof names[0], n = 34001 };
   uint64_t rng = 15;
   tacit_schema_t *schema = model_testing_schema_new();
   tacit_table_t *table = random_table(schema, n, &rng);
-  tacit_design_t *design = model_testing_design("death ~ age + flc + bmi + z + count + wide + big", TACIT_FAMILY_BERNOULLI);
+  tacit_design_t *design =
+      model_testing_design("death ~ age + flc + bmi + z + count + wide + big", TACIT_FAMILY_BERNOULLI);
   tacit_error_t err = {0};
   for (int isa = 0; isa < 3; isa++) {
 #if defined(__x86_64__)
@@ -83,7 +85,9 @@ static void test_pack_numbers_exactly(void **state) {
     size_t n_parts = isa == 0 ? 1 : 3, from = 0;
     for (size_t part = 0; part < n_parts; part++) {
       tacit_records_t *records;
-      assert_ok(tacit_design_pack_part(&records, design, table, part, n_parts, (size_t)isa + 1, isa == 1 ? "/tmp" : NULL, &err), err);
+      assert_ok(tacit_design_pack_part(&records, design, table, part, n_parts, (size_t)isa + 1,
+                                       isa == 1 ? "/tmp" : NULL, &err),
+                err);
       for (size_t i = 0; i < tacit_records_n(records); i++) {
         for (size_t j = 0; j < n_names; j++) {
           double centre, half;
@@ -103,8 +107,8 @@ static void test_pack_numbers_exactly(void **state) {
   tacit_schema_free(schema);
 }
 
-static tacit_records_t *pack_on(const tacit_design_t *design, const tacit_table_t *table, size_t part, size_t n_parts, size_t n_threads,
-                                const char *scratch) {
+static tacit_records_t *pack_on(const tacit_design_t *design, const tacit_table_t *table, size_t part,
+                                size_t n_parts, size_t n_threads, const char *scratch) {
   tacit_error_t err = {0};
   tacit_records_t *records;
   assert_ok(tacit_design_pack_part(&records, design, table, part, n_parts, n_threads, scratch, &err), err);
@@ -116,7 +120,8 @@ static void assert_same_records(const tacit_records_t *a, const tacit_records_t 
   assert_int_equal(tacit_records_n(a), tacit_records_n(b));
   assert_memory_equal(tacit_records_block(a, 0), tacit_records_block(b, 0),
                       n_blocks * tacit_records_n_columns(a) * TACIT_BLOCK * sizeof(float));
-  const size_t *offsets = tacit_records_unit_offsets(a, &n_units[0]), *others = tacit_records_unit_offsets(b, &n_units[1]);
+  const size_t *offsets = tacit_records_unit_offsets(a, &n_units[0]),
+               *others = tacit_records_unit_offsets(b, &n_units[1]);
   assert_int_equal(n_units[0], n_units[1]);
   assert_int_equal(offsets == NULL, others == NULL);
   if (offsets != NULL) {
@@ -124,12 +129,13 @@ static void assert_same_records(const tacit_records_t *a, const tacit_records_t 
   }
 }
 
-/* The same bits from any number of threads: rows or persons of three, the whole table or a part, in memory or in a file. */
+/* The same bits from any number of threads: rows or persons of three, the whole table or a part, in memory or
+ * in a file. */
 static void test_pack_does_not_depend_on_threads(void **state) {
   static const char unit_text[] = "unit: pid\nmax_rows: 3\n";
   const size_t threads[] = {2, 3, 7};
-  tacit_design_t *design =
-      model_testing_design("death ~ age*sex + log(flc) + I(z^2) + grp + bmi:z + exp(z) + wide", TACIT_FAMILY_BERNOULLI);
+  tacit_design_t *design = model_testing_design(
+      "death ~ age*sex + log(flc) + I(z^2) + grp + bmi:z + exp(z) + wide", TACIT_FAMILY_BERNOULLI);
   for (size_t has_persons = 0; has_persons < 2; has_persons++) {
     char text[sizeof model_testing_schema + sizeof unit_text];
     uint64_t rng = 16;
@@ -142,14 +148,16 @@ static void test_pack_does_not_depend_on_threads(void **state) {
       size_t at = part > 0 ? part - 1 : 0, n_parts = part > 0 ? 3 : 1;
       tacit_records_t *expected = pack_on(design, table, at, n_parts, 1, NULL);
       for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
-        tacit_records_t *records = pack_on(design, table, at, n_parts, threads[t], t == part % 3 ? "/tmp" : NULL);
+        tacit_records_t *records =
+            pack_on(design, table, at, n_parts, threads[t], t == part % 3 ? "/tmp" : NULL);
         assert_same_records(records, expected);
         tacit_records_free(records);
       }
       tacit_records_free(expected);
     }
     tacit_records_t *records;
-    assert_int_equal(tacit_design_pack_part(&records, design, table, 0, 1, 0, NULL, &err), TACIT_ERR_ARGUMENT);
+    assert_int_equal(tacit_design_pack_part(&records, design, table, 0, 1, 0, NULL, &err),
+                     TACIT_ERR_ARGUMENT);
     assert_null(records);
     tacit_table_free(table);
     tacit_schema_free(schema);
@@ -172,12 +180,20 @@ static void test_pack_values_are_those_of_the_formula(void **state) {
   const double *z = tacit_table_column(table, "z"), *stage = tacit_table_column(table, "stage");
   const double *count = tacit_table_column(table, "count");
   size_t p = tacit_design_n_features(design);
-  static const char *const labels[] = {"Intercept", "log(flc)", "age:sexF", "age:sexM", "sexM", "I(bmi/10 - z^2)",
+  static const char *const labels[] = {"Intercept",      "log(flc)",       "age:sexF",
+                                       "age:sexM",       "sexM",           "I(bmi/10 - z^2)",
                                        "factor(stage)2", "factor(stage)3", "factor(stage)4"};
   assert_int_equal(p, 9);
   for (size_t i = 0; i < 1000; i++) {
-    double raw[] = {1, log(flc[i]), age[i] * (sex[i] == 0), age[i] * (sex[i] == 1), sex[i], bmi[i] / 10 - z[i] * z[i],
-                    stage[i] == 2, stage[i] == 3, stage[i] == 4};
+    double raw[] = {1,
+                    log(flc[i]),
+                    age[i] * (sex[i] == 0),
+                    age[i] * (sex[i] == 1),
+                    sex[i],
+                    bmi[i] / 10 - z[i] * z[i],
+                    stage[i] == 2,
+                    stage[i] == 3,
+                    stage[i] == 4};
     for (size_t k = 0; k < p; k++) {
       double centre, half;
       size_t j = find_label(design, labels[k]);
@@ -227,13 +243,12 @@ static void test_pack_codes_each_response(void **state) {
 }
 
 static void test_pack_carries_units_and_single_rows(void **state) {
-  static const char schema_text[] =
-      "unit: pid\n"
-      "max_rows: 2\n"
-      "columns:\n"
-      "  pid: {type: id}\n"
-      "  x: {type: numeric, lower: 0, upper: 4}\n"
-      "  y: {type: binary}\n";
+  static const char schema_text[] = "unit: pid\n"
+                                    "max_rows: 2\n"
+                                    "columns:\n"
+                                    "  pid: {type: id}\n"
+                                    "  x: {type: numeric, lower: 0, upper: 4}\n"
+                                    "  y: {type: binary}\n";
   static const char csv[] = "pid,x,y\n1,0,0\n1,4,1\n2,2,1\n";
   tacit_error_t err = {0};
   tacit_schema_t *schema;
@@ -271,7 +286,8 @@ static void test_pack_missing_column_is_unknown(void **state) {
   static const char csv[] = "age,death\n60,1\n";
   tacit_error_t err = {0};
   tacit_schema_t *schema = model_testing_schema_new();
-  static const char narrow[] = "columns:\n  age: {type: integer, lower: 50, upper: 105}\n  death: {type: binary}\n";
+  static const char narrow[] =
+      "columns:\n  age: {type: integer, lower: 50, upper: 105}\n  death: {type: binary}\n";
   tacit_schema_t *narrow_schema;
   assert_ok(tacit_schema_parse(&narrow_schema, narrow, sizeof narrow - 1, "narrow", &err), err);
   tacit_table_t *table = model_testing_table(csv, sizeof csv - 1, narrow_schema);
@@ -286,15 +302,16 @@ static void test_pack_missing_column_is_unknown(void **state) {
   tacit_schema_free(schema);
 }
 
-/* The packed records, mapped back to the scale of the data, are the features, up to the rounding of float32. */
+/* The packed records, mapped back to the scale of the data, are the features, up to the rounding of float32.
+ */
 static void test_features_are_what_is_packed(void **state) {
   uint64_t rng = 5;
   enum { n = 500 };
   tacit_error_t err = {0};
   tacit_schema_t *schema = model_testing_schema_new();
   tacit_table_t *table = random_table(schema, n, &rng);
-  tacit_design_t *design =
-      model_testing_design("death ~ age*sex + log(flc) + I(z^2) + I(1/flc):grp + factor(stage):z", TACIT_FAMILY_BERNOULLI);
+  tacit_design_t *design = model_testing_design(
+      "death ~ age*sex + log(flc) + I(z^2) + I(1/flc):grp + factor(stage):z", TACIT_FAMILY_BERNOULLI);
   tacit_records_t *records;
   assert_ok(tacit_design_pack(&records, design, table, &err), err);
   size_t p = tacit_design_n_features(design);
@@ -319,7 +336,8 @@ static void test_features_need_the_columns_of_the_terms(void **state) {
   static const char csv[] = "age,sex\n60,M\n200,F\n", *const columns[] = {"age", "sex"};
   tacit_error_t err = {0};
   tacit_schema_t *schema = model_testing_schema_new(), *narrow_schema;
-  static const char narrow[] = "columns:\n  age: {type: integer, lower: 50, upper: 105}\n  sex: {type: categorical, levels: [F, M]}\n";
+  static const char narrow[] =
+      "columns:\n  age: {type: integer, lower: 50, upper: 105}\n  sex: {type: categorical, levels: [F, M]}\n";
   assert_ok(tacit_schema_parse(&narrow_schema, narrow, sizeof narrow - 1, "narrow", &err), err);
   tacit_table_t *table = model_testing_table(csv, sizeof csv - 1, narrow_schema);
   tacit_design_t *design = model_testing_design("death ~ I(age/2):sex + sex", TACIT_FAMILY_BERNOULLI);

@@ -89,7 +89,8 @@ static void check_public_side(const tacit_model_t *model) {
 }
 
 /* Posterior of independent normal means: precision 1/v0 + n/v, mean (sum x / v) / precision. */
-static double conjugate_log_post(const records_t *records, size_t j, double obs_var, double prior_var, double u) {
+static double conjugate_log_post(const records_t *records, size_t j, double obs_var, double prior_var,
+                                 double u) {
   double precision = 1 / prior_var + N_BLOCKS * 16 / obs_var, sum = 0;
   for (size_t i = 0; i < N_BLOCKS * 16; i++) {
     sum += at(records, i, j);
@@ -223,9 +224,12 @@ static void test_paper_models_check_their_arguments(void **state) {
 static tacit_status_t init_model(tacit_model_t *model, int which, tacit_error_t *err) {
   const double variances[] = {1, 2, 3};
   switch (which) {
-    case 0: return tacit_model_init_gaussian_mean(model, 3, variances, 1, err);
-    case 1: return tacit_model_init_banana(model, 3, 1, 0, 0, 1, variances, err);
-    default: return tacit_model_init_mixture(model, 1, variances, err);
+  case 0:
+    return tacit_model_init_gaussian_mean(model, 3, variances, 1, err);
+  case 1:
+    return tacit_model_init_banana(model, 3, 1, 0, 0, 1, variances, err);
+  default:
+    return tacit_model_init_mixture(model, 1, variances, err);
   }
 }
 

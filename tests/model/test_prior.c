@@ -23,8 +23,11 @@ static void test_prior_densities_have_their_closed_forms(void **state) {
 }
 
 static void test_prior_sds(void **state) {
-  const tacit_prior_t priors[] = {{TACIT_PRIOR_NORMAL, 0, 1, 2}, {TACIT_PRIOR_STUDENT_T, 7, -1, 0.5}, {TACIT_PRIOR_STUDENT_T, 2, 0, 1},
-                                  {TACIT_PRIOR_CAUCHY, 0, 2, 3}, {TACIT_PRIOR_FLAT, 0, 0, 1}};
+  const tacit_prior_t priors[] = {{TACIT_PRIOR_NORMAL, 0, 1, 2},
+                                  {TACIT_PRIOR_STUDENT_T, 7, -1, 0.5},
+                                  {TACIT_PRIOR_STUDENT_T, 2, 0, 1},
+                                  {TACIT_PRIOR_CAUCHY, 0, 2, 3},
+                                  {TACIT_PRIOR_FLAT, 0, 0, 1}};
   assert_close(tacit_prior_sd(&priors[0]), 2, 1e-15);
   assert_close(tacit_prior_sd(&priors[1]), 0.5 * sqrt(1.4), 1e-15); /* df / (df - 2) */
   for (size_t i = 2; i < 5; i++) {

@@ -7,19 +7,19 @@
 
 enum { DIM = 4 };
 
-static const char schema_text[] =
-    "columns:\n"
-    "  age: {type: integer, lower: 50, upper: 105}\n"
-    "  sex: {type: categorical, levels: [F, M]}\n"
-    "  flc: {type: numeric, lower: 0.1, upper: 100}\n"
-    "  death: {type: binary}\n";
+static const char schema_text[] = "columns:\n"
+                                  "  age: {type: integer, lower: 50, upper: 105}\n"
+                                  "  sex: {type: categorical, levels: [F, M]}\n"
+                                  "  flc: {type: numeric, lower: 0.1, upper: 100}\n"
+                                  "  death: {type: binary}\n";
 
 /* reference/posteriors/flchain_logistic.json: Intercept, age, sexM, log(flc) */
 static const double reference_mean[DIM] = {-10.960255, 0.13153598, 0.42030415, 0.93233919};
 static const double reference_sd[DIM] = {0.25475153, 0.0035419465, 0.063102497, 0.075846376};
 
 /* Gradient of the log posterior by records' residuals and the prior. */
-static void gradient(const tacit_model_t *model, const tacit_records_t *records, const double *theta, double *grad) {
+static void gradient(const tacit_model_t *model, const tacit_records_t *records, const double *theta,
+                     double *grad) {
   model->parameters.log_prior(model->parameters.ctx, theta, grad);
   float theta_float[DIM], residual[16];
   for (size_t j = 0; j < DIM; j++) {
@@ -119,7 +119,8 @@ static void test_logistic_mode_and_curvature_match_the_reference(void **state) {
   tacit_model_t model;
   size_t n_columns;
   assert_ok(tacit_schema_parse(&schema, schema_text, sizeof schema_text - 1, "flchain", &err), err);
-  assert_ok(tacit_design_new(&design, "death ~ age + sex + log(flc)", schema, TACIT_FAMILY_BERNOULLI, &err), err);
+  assert_ok(tacit_design_new(&design, "death ~ age + sex + log(flc)", schema, TACIT_FAMILY_BERNOULLI, &err),
+            err);
   const char *const *columns = tacit_design_columns(design, &n_columns);
   assert_ok(tacit_table_read(&table, path, schema, columns, n_columns, NULL, &err), err);
   assert_ok(tacit_design_pack(&records, design, table, &err), err);

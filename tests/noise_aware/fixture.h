@@ -1,4 +1,5 @@
-/* What tests of the parts of noise-aware regression start from: a surrogate, rounds and a posterior from simulated data. */
+/* What tests of the parts of noise-aware regression start from: a surrogate, rounds and a posterior from
+ * simulated data. */
 #ifndef TACIT_NOISE_AWARE_FIXTURE_H
 #define TACIT_NOISE_AWARE_FIXTURE_H
 
@@ -30,13 +31,16 @@ typedef struct fixture {
   tacit_rng_t *rng;
 } fixture_t;
 
-static const bool two_valued[TACIT_NOISE_AWARE_MAX_NARROW] = {[2] = true, [6] = true, [10] = true, [14] = true, [18] = true};
+static const bool two_valued[TACIT_NOISE_AWARE_MAX_NARROW] = {
+    [2] = true, [6] = true, [10] = true, [14] = true, [18] = true};
 static bool fixture_is_wide; /* of the fixtures to come: surrogates as of many features */
 
-/* Of the fixtures to come: relative error of the number of records; rows of units, whatever the records are, of which each is one. */
+/* Of the fixtures to come: relative error of the number of records; rows of units, whatever the records are,
+ * of which each is one. */
 static double count_error;
 static const tacit_unit_rows_t one_row = {.n = 1, .rows = {1}, .share = {1}, .mean = 1};
-static const tacit_unit_rows_t several_rows = {.n = 3, .rows = {1, 3, 7.5}, .share = {0.5, 0.2, 0.3}, .mean = 3.35, .error = 0.02};
+static const tacit_unit_rows_t several_rows = {
+    .n = 3, .rows = {1, 3, 7.5}, .share = {0.5, 0.2, 0.3}, .mean = 3.35, .error = 0.02};
 static const tacit_unit_rows_t *fixture_rows = &one_row;
 static double fixture_truth[SIMULATION_MAX_DIM]; /* of the last fixture */
 static bool fixture_varies_more;                 /* counts of mean m have variance m + m^2 / 2 */
@@ -44,8 +48,13 @@ static bool fixture_varies_more;                 /* counts of mean m have varian
 static inline void open_fixture(fixture_t *f, tacit_family_t family, double upper, size_t d, double epsilon) {
   tacit_error_t err;
   double theta[SIMULATION_MAX_DIM];
-  f->s = (simulation_t){
-      .family = family, .upper = upper, .truth = TRUTH_FIXED, .d = d, .n = 2000, .epsilon = epsilon, .delta = 1e-6};
+  f->s = (simulation_t){.family = family,
+                        .upper = upper,
+                        .truth = TRUTH_FIXED,
+                        .d = d,
+                        .n = 2000,
+                        .epsilon = epsilon,
+                        .delta = 1e-6};
   f->rng = generator(4);
   double *data = malloc(f->s.n * (d + 1) * sizeof *data);
   simulation_truth(&f->s, f->rng, theta);
@@ -66,12 +75,15 @@ static inline void open_fixture(fixture_t *f, tacit_family_t family, double uppe
   f->settings.upper = upper;
   f->settings.is_two_valued = two_valued;
   f->settings.rho = tacit_budget_rho(f->budget) * (1 - 1e-9);
-  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings, (tacit_aware_count_t){(double)f->s.n, count_error}, fixture_is_wide, f->rng,
+  assert_ok(tacit_surrogate_init(&f->surrogate, f->curator, &f->settings,
+                                 (tacit_aware_count_t){(double)f->s.n, count_error}, fixture_is_wide, f->rng,
                                  &err),
             err);
   assert_ok(tacit_rounds_init(&f->rounds, &f->surrogate, (tacit_aware_count_t){(double)f->s.n, count_error},
-                              fixture_rows, &err), err);
-  assert_ok(tacit_aware_posterior_init(&f->posterior, &f->rounds, &f->model.parameters, &f->settings, &err), err);
+                              fixture_rows, &err),
+            err);
+  assert_ok(tacit_aware_posterior_init(&f->posterior, &f->rounds, &f->model.parameters, &f->settings, &err),
+            err);
 }
 
 static inline void close_fixture(fixture_t *f) {

@@ -1,9 +1,10 @@
 /*
- * Persons of 1 to K rows whose responses hang together, for the tests of units of several rows and for experiments/person_rounds.c. Given a
- * person's own effect rows are independent; averaged over it they follow the regression exactly, so that its coefficients are the truth:
+ * Persons of 1 to K rows whose responses hang together, for the tests of units of several rows and for
+ * experiments/person_rounds.c. Given a person's own effect rows are independent; averaged over it they follow
+ * the regression exactly, so that its coefficients are the truth:
  *
- * - bernoulli: the effect has the bridge distribution, sd pi sqrt((phi^-2 - 1) / 3), and coefficients given it are 1 / phi times those of the
- *   margin [Wang2003];
+ * - bernoulli: the effect has the bridge distribution, sd pi sqrt((phi^-2 - 1) / 3), and coefficients given
+ * it are 1 / phi times those of the margin [Wang2003];
  * - poisson: the rate's factor is gamma of mean 1.
  */
 #ifndef TACIT_NOISE_AWARE_PERSON_SIMULATION_H
@@ -12,11 +13,13 @@
 #include "noise_aware/simulation.h"
 
 typedef struct person_setup {
-  simulation_t s;       /* s.n: persons */
-  size_t max_rows;      /* numbers of rows are even from 1 to this */
-  double phi;           /* bernoulli: in (0, 1], 1: rows are independent; poisson: the same, the gamma's variance being 1/phi - 1 */
-  bool is_row_by_x;     /* who has more of the first feature has more rows */
-  double plain_mean[SIMULATION_MAX_DIM], plain_sd[SIMULATION_MAX_DIM]; /* of the last run without noise: generalised estimating equations */
+  simulation_t s;  /* s.n: persons */
+  size_t max_rows; /* numbers of rows are even from 1 to this */
+  double phi; /* bernoulli: in (0, 1], 1: rows are independent; poisson: the same, the gamma's variance being
+                 1/phi - 1 */
+  bool is_row_by_x; /* who has more of the first feature has more rows */
+  double plain_mean[SIMULATION_MAX_DIM],
+      plain_sd[SIMULATION_MAX_DIM]; /* of the last run without noise: generalised estimating equations */
 } person_setup_t;
 
 /* Gamma of mean 1 and this variance, at most 1: Marsaglia and Tsang's method. */
@@ -36,7 +39,8 @@ static inline size_t person_n_rows(const person_setup_t *p, double x, tacit_rng_
 }
 
 /* data (rows, d + 1), offsets (n + 1): features 1 and 2 are the person's, the others the row's. */
-static inline size_t person_data(const person_setup_t *p, const double *theta, tacit_rng_t *rng, double *data, size_t *offsets) {
+static inline size_t person_data(const person_setup_t *p, const double *theta, tacit_rng_t *rng, double *data,
+                                 size_t *offsets) {
   const simulation_t *s = &p->s;
   size_t d = s->d, at = 0;
   bool is_bernoulli = s->family == TACIT_FAMILY_BERNOULLI;
@@ -57,7 +61,8 @@ static inline size_t person_data(const person_setup_t *p, const double *theta, t
       double *x = data + at * (d + 1), eta = theta[0], row_common = sqrt(0.3) * tacit_rng_normal(rng);
       x[0] = 1;
       for (size_t j = 1; j < d; j++) {
-        x[j] = j <= 2 ? own[j] : (double)(float)simulation_feature(j, row_common + sqrt(0.7) * tacit_rng_normal(rng));
+        x[j] = j <= 2 ? own[j]
+                      : (double)(float)simulation_feature(j, row_common + sqrt(0.7) * tacit_rng_normal(rng));
         eta += theta[j] * x[j];
       }
       x[d] = simulation_response(s, is_bernoulli ? eta / p->phi + effect : eta + effect, 0, rng);
@@ -111,7 +116,8 @@ static inline void person_plain(person_setup_t *p, const double *data, const siz
 }
 
 /* Simulate and fit; repeats for a seed. evidence may be NULL. */
-static inline void person_run(person_setup_t *p, uint64_t seed, simulation_fit_t *fit, tacit_evidence_t *evidence) {
+static inline void person_run(person_setup_t *p, uint64_t seed, simulation_fit_t *fit,
+                              tacit_evidence_t *evidence) {
   const simulation_t *s = &p->s;
   unsigned char key[32];
   tacit_rng_t *rng;

@@ -1,4 +1,5 @@
-/* Simulated data of two programs, fitted by centred scores and without noise; for a test and for measurements. */
+/* Simulated data of two programs, fitted by centred scores and without noise; for a test and for
+ * measurements. */
 #ifndef PROGRAM_SIMULATION_H
 #define PROGRAM_SIMULATION_H
 
@@ -13,18 +14,20 @@
 
 enum { PROGRAM_D = 5 };
 
-static const char program_negbin[] =
-    "data { vector<lower=-1, upper=1>[3] x; int<lower=0, upper=60> y; }\n"
-    "parameters { real a; vector[3] b; real<lower=0> phi; }\n"
-    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); phi ~ lognormal(0, 1); y ~ neg_binomial_2_log(a + dot_product(x, b), phi); }\n";
+static const char program_negbin[] = "data { vector<lower=-1, upper=1>[3] x; int<lower=0, upper=60> y; }\n"
+                                     "parameters { real a; vector[3] b; real<lower=0> phi; }\n"
+                                     "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); phi ~ lognormal(0, 1); "
+                                     "y ~ neg_binomial_2_log(a + dot_product(x, b), phi); }\n";
 static const char program_weibull[] =
     "data { vector<lower=-1, upper=1>[3] x; real<lower=0.001, upper=2> y; int<lower=0, upper=1> seen; }\n"
     "parameters { real a; vector[3] b; real<lower=0> k; }\n"
-    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); k ~ lognormal(0, 1); censored_right(y, seen) ~ weibull(k, exp(a + dot_product(x, b))); }\n";
+    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); k ~ lognormal(0, 1); censored_right(y, seen) ~ "
+    "weibull(k, exp(a + dot_product(x, b))); }\n";
 static const char program_student[] =
     "data { vector<lower=-1, upper=1>[2] x; real<lower=-1, upper=1> y; }\n"
     "parameters { real a; vector[2] b; real<lower=0> sigma; real<lower=1> nu; }\n"
-    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); sigma ~ student_t(3, 0, 0.25); nu ~ gamma(2, 0.1); y ~ student_t(nu, a + dot_product(x, b), "
+    "model { a ~ normal(0, 2.5); b ~ normal(0, 2.5); sigma ~ student_t(3, 0, 0.25); nu ~ gamma(2, 0.1); y ~ "
+    "student_t(nu, a + dot_product(x, b), "
     "sigma); }\n";
 
 typedef struct program_setup {
@@ -33,17 +36,19 @@ typedef struct program_setup {
   size_t n, n_draws, n_chains;
   double epsilon, delta;
   tacit_relation_t relation;
-  tacit_fault_t fault; /* while the fit is made */
+  tacit_fault_t fault;   /* while the fit is made */
   bool is_to_be_refused; /* for its budget, and nothing is charged */
-  size_t max_rows; /* 0: records are units; else n is of persons, who have 1 to this many rows, evenly; the first two features are the person's */
-  bool is_foretold;      /* foretold_bend is looked for */
-  bool forgets_units;    /* persons' rows are taken for units */
-  double share;          /* of persons: the share of a row's normal score that is the person's own effect */
+  size_t max_rows;    /* 0: records are units; else n is of persons, who have 1 to this many rows, evenly; the
+                         first two features are the person's */
+  bool is_foretold;   /* foretold_bend is looked for */
+  bool forgets_units; /* persons' rows are taken for units */
+  double share;       /* of persons: the share of a row's normal score that is the person's own effect */
 } program_setup_t;
 
 typedef struct program_result {
-  double theta[PROGRAM_D], mean[PROGRAM_D], sd[PROGRAM_D], share_below[PROGRAM_D]; /* share of draws below the truth */
-  double plain_mean[PROGRAM_D], plain_sd[PROGRAM_D];                                 /* without noise */
+  double theta[PROGRAM_D], mean[PROGRAM_D], sd[PROGRAM_D],
+      share_below[PROGRAM_D];                        /* share of draws below the truth */
+  double plain_mean[PROGRAM_D], plain_sd[PROGRAM_D]; /* without noise */
   double last_step, bend, foretold_bend;
   double prior_sd[PROGRAM_D], prior_share[PROGRAM_D];
   bool is_flagged;
@@ -55,7 +60,9 @@ static inline void program_ok(tacit_status_t status, const tacit_error_t *err) {
   }
 }
 
-static inline double program_normal(uint64_t *seed) { return sqrt(-2 * log(uniform(seed) + 1e-300)) * cos(6.283185307179586 * uniform(seed)); }
+static inline double program_normal(uint64_t *seed) {
+  return sqrt(-2 * log(uniform(seed) + 1e-300)) * cos(6.283185307179586 * uniform(seed));
+}
 
 static inline double program_gamma(uint64_t *seed, double shape) {
   double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / sqrt(9 * d);
@@ -105,10 +112,11 @@ static inline double program_free(const program_setup_t *s, size_t j, double x) 
 }
 
 /*
- * x1, x2, x3, y, seen; of persons' rows x1, x2 are there, and the response is the quantile at the row's normal score: its distribution is the program's,
- * whatever the rows share.
+ * x1, x2, x3, y, seen; of persons' rows x1, x2 are there, and the response is the quantile at the row's
+ * normal score: its distribution is the program's, whatever the rows share.
  */
-static inline void program_record(const program_setup_t *s, const double *theta, const double *effect, uint64_t *seed, double *x) {
+static inline void program_record(const program_setup_t *s, const double *theta, const double *effect,
+                                  uint64_t *seed, double *x) {
   if (effect == NULL) {
     x[0] = fmin(fmax(0.2 + 0.3 * program_normal(seed), -1), 1);
     x[1] = uniform(seed) < 0.3 ? 1 : -1;
@@ -116,22 +124,27 @@ static inline void program_record(const program_setup_t *s, const double *theta,
   x[2] = fmin(fmax(-0.3 + 0.4 * program_normal(seed), -1), 1);
   if (s->is_student) {
     double nu = 1 + exp(theta[4]),
-           y = theta[0] + theta[1] * x[0] + theta[2] * x[1] + exp(theta[3]) * program_normal(seed) / sqrt(program_gamma(seed, 0.5 * nu) / (0.5 * nu));
+           y = theta[0] + theta[1] * x[0] + theta[2] * x[1] +
+               exp(theta[3]) * program_normal(seed) / sqrt(program_gamma(seed, 0.5 * nu) / (0.5 * nu));
     x[3] = fmin(fmax(y, -1), 1);
     return;
   }
   double mean = exp(theta[0] + theta[1] * x[0] + theta[2] * x[1] + theta[3] * x[2]), shape = exp(theta[4]);
-  double above = effect != NULL ? 0.5 * erfc((sqrt(s->share) * *effect + sqrt(1 - s->share) * program_normal(seed)) * sqrt(0.5)) : 0;
+  double above =
+      effect != NULL
+          ? 0.5 * erfc((sqrt(s->share) * *effect + sqrt(1 - s->share) * program_normal(seed)) * sqrt(0.5))
+          : 0;
   double y = s->has_other_tails ? mean * exp(0.8 * program_normal(seed) - 0.4)
              : s->is_weibull    ? mean * pow(-log(effect != NULL ? above : 1 - uniform(seed)), 1 / shape)
-             : effect != NULL ? program_count(mean, shape, 1 - above)
-                              : program_poisson(seed, mean / shape * program_gamma(seed, shape));
+             : effect != NULL   ? program_count(mean, shape, 1 - above)
+                                : program_poisson(seed, mean / shape * program_gamma(seed, shape));
   x[4] = y < 2;
   x[3] = fmin(y, s->is_weibull ? 2 : 60);
 }
 
 /* Rows (n rows, 5) of everybody, offsets (n + 1); free both. Returns the number of rows. */
-static inline size_t program_rows(const program_setup_t *s, const double *theta, uint64_t *seed, double **rows, size_t **offsets) {
+static inline size_t program_rows(const program_setup_t *s, const double *theta, uint64_t *seed,
+                                  double **rows, size_t **offsets) {
   size_t n = 0, most = s->max_rows > 0 ? s->max_rows : 1;
   *rows = malloc(s->n * most * 5 * sizeof **rows);
   *offsets = malloc((s->n + 1) * sizeof **offsets);
@@ -155,8 +168,8 @@ static inline size_t program_rows(const program_setup_t *s, const double *theta,
 }
 
 /* with_units: rows are persons', else units of their own. */
-static inline tacit_records_t *program_records(const tacit_compiled_t *p, const program_setup_t *s, const double *theta, bool with_units,
-                                               uint64_t *seed) {
+static inline tacit_records_t *program_records(const tacit_compiled_t *p, const program_setup_t *s,
+                                               const double *theta, bool with_units, uint64_t *seed) {
   tacit_error_t err;
   tacit_records_t *records;
   size_t n_raw = p->graph->n_columns, n_columns = p->layout.n_columns, *offsets, n;
@@ -191,7 +204,8 @@ static inline tacit_records_t *program_records(const tacit_compiled_t *p, const 
 
 /* ---- without noise: Newton's steps from the truth, and the curvature there ---- */
 
-static inline void program_gradient(tacit_curator_t *curator, const tacit_parameters_t *parameters, const double *theta, double *grad) {
+static inline void program_gradient(tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                                    const double *theta, double *grad) {
   tacit_error_t err;
   double prior[PROGRAM_D];
   program_ok(tacit_curator_release_gradient(curator, 1, theta, 0, grad, &err), &err);
@@ -220,7 +234,8 @@ static inline void program_solve(double *a, double *b, size_t n) {
   }
 }
 
-static inline void program_plain(const tacit_model_t *model, tacit_records_t *records, program_result_t *result) {
+static inline void program_plain(const tacit_model_t *model, tacit_records_t *records,
+                                 program_result_t *result) {
   enum { D = PROGRAM_D };
   tacit_error_t err;
   tacit_curator_t *curator;
@@ -269,7 +284,8 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   tacit_draws_t draws;
   tacit_evidence_t evidence = {0};
   const char *text = s->is_student ? program_student : s->is_weibull ? program_weibull : program_negbin;
-  tacit_program_settings_t program_settings = {.records = "", .keeps_responses = true, .is_followed_to_bound = true};
+  tacit_program_settings_t program_settings = {
+      .records = "", .keeps_responses = true, .is_followed_to_bound = true};
   uint64_t data_seed = seed * 1000003;
   program_ok(tacit_program_parse(&program, text, strlen(text), &program_settings, &err), &err);
   program_ok(tacit_program_compile(program, &model, &err), &err);
@@ -280,9 +296,11 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   settings.max_unit_rows = s->max_rows > 0 && !s->forgets_units ? s->max_rows : 1;
   program_ok(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, &err), &err);
   program_ok(tacit_noise_new_seeded_not_private(&noise, seed, &err), &err);
-  program_ok(tacit_curator_new(&curator, program_records(program->compiled, s, result->theta, !s->forgets_units, &data_seed), &model.records, budget,
-                               noise, &settings, &err),
-             &err);
+  program_ok(
+      tacit_curator_new(&curator,
+                        program_records(program->compiled, s, result->theta, !s->forgets_units, &data_seed),
+                        &model.records, budget, noise, &settings, &err),
+      &err);
   tacit_noise_aware_settings_t aware = tacit_noise_aware_settings_default();
   aware.records = &model.records;
   aware.relation = s->relation;
@@ -295,11 +313,13 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   aware.evidence = &evidence;
   program_ok(tacit_noise_aware_measure(&aware, &model.parameters, &err), &err);
   if (s->is_foretold) {
-    program_ok(tacit_noise_aware_bend(&aware, &model.parameters, aware.n_units, &result->foretold_bend, &err), &err);
+    program_ok(tacit_noise_aware_bend(&aware, &model.parameters, aware.n_units, &result->foretold_bend, &err),
+               &err);
   }
   if (s->is_to_be_refused) {
     size_t n_charged;
-    assert_int_equal(tacit_noise_aware_fit(curator, &model.parameters, &aware, &draws, &err), TACIT_ERR_BUDGET);
+    assert_int_equal(tacit_noise_aware_fit(curator, &model.parameters, &aware, &draws, &err),
+                     TACIT_ERR_BUDGET);
     (void)tacit_budget_events(budget, &n_charged);
     assert_int_equal(n_charged, 0);
     goto done;
@@ -318,7 +338,8 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
     n_said += (size_t)events[i].count;
   }
   assert_int_equal(n_charged, n_said);
-  assert_true(tacit_budget_spent(budget).epsilon <= s->epsilon && tacit_budget_spent(budget).epsilon > 0.999 * s->epsilon);
+  assert_true(tacit_budget_spent(budget).epsilon <= s->epsilon &&
+              tacit_budget_spent(budget).epsilon > 0.999 * s->epsilon);
   for (size_t j = 0; j < PROGRAM_D; j++) {
     double sum = 0, square = 0, below = 0, n = (double)(draws.n_chains * draws.n_draws);
     for (size_t i = 0; i < draws.n_chains * draws.n_draws; i++) {
@@ -336,8 +357,11 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
   memcpy(result->prior_sd, evidence.prior_sd, sizeof result->prior_sd);
   memcpy(result->prior_share, evidence.prior_share, sizeof result->prior_share);
   for (size_t i = 0; i < evidence.checks.n; i++) {
-    result->last_step = evidence.checks.items[i].id == TACIT_CHECK_LAST_STEP ? evidence.checks.items[i].statistic : result->last_step;
-    result->bend = evidence.checks.items[i].id == TACIT_CHECK_BENT ? evidence.checks.items[i].statistic : result->bend;
+    result->last_step = evidence.checks.items[i].id == TACIT_CHECK_LAST_STEP
+                            ? evidence.checks.items[i].statistic
+                            : result->last_step;
+    result->bend =
+        evidence.checks.items[i].id == TACIT_CHECK_BENT ? evidence.checks.items[i].statistic : result->bend;
   }
 done:
   tacit_draws_clear(&draws);

@@ -1,6 +1,7 @@
 /*
- * Simulated regressions for the tests of noise-aware regression and for experiments/noise_aware_calibration.c: correlated
- * features of several kinds in the public cube, a private fit, and the non-private posterior to hold it against.
+ * Simulated regressions for the tests of noise-aware regression and for
+ * experiments/noise_aware_calibration.c: correlated features of several kinds in the public cube, a private
+ * fit, and the non-private posterior to hold it against.
  */
 #ifndef TACIT_NOISE_AWARE_SIMULATION_H
 #define TACIT_NOISE_AWARE_SIMULATION_H
@@ -31,22 +32,22 @@ typedef struct simulation {
   tacit_family_t family;
   double upper; /* of the response */
   simulation_truth_t truth;
-  size_t d, n; /* coefficients, and after them the sd of a gaussian; records that count */
+  size_t d, n;       /* coefficients, and after them the sd of a gaussian; records that count */
   size_t n_left_out; /* and that do not */
   tacit_relation_t relation;
   double epsilon, delta;
   size_t n_chains, n_warmup, n_draws;
-  bool has_reference; /* whether the non-private posterior is wanted too */
-  bool is_steep;      /* counts of many features whose slopes are as those of a bernoulli */
+  bool has_reference;  /* whether the non-private posterior is wanted too */
+  bool is_steep;       /* counts of many features whose slopes are as those of a bernoulli */
   tacit_fault_t fault; /* while the fit is made */
 } simulation_t;
 
 /* One data set, its fit, and the normal approximation of its non-private posterior at the mode. */
 typedef struct simulation_fit {
   size_t d;
-  double theta[SIMULATION_MAX_DIM];                          /* the truth */
-  double mean[SIMULATION_MAX_DIM], sd[SIMULATION_MAX_DIM];   /* of the private posterior */
-  double share_below[SIMULATION_MAX_DIM];                    /* of its draws below the truth */
+  double theta[SIMULATION_MAX_DIM];                        /* the truth */
+  double mean[SIMULATION_MAX_DIM], sd[SIMULATION_MAX_DIM]; /* of the private posterior */
+  double share_below[SIMULATION_MAX_DIM];                  /* of its draws below the truth */
   double reference_mean[SIMULATION_MAX_DIM], reference_sd[SIMULATION_MAX_DIM];
   double seconds; /* of processors, of the private fit */
 } simulation_fit_t;
@@ -65,17 +66,19 @@ static inline double simulation_clamp(double x, double lower, double upper) {
 }
 
 /* Column kinds in turn: normal of sd 0.4, indicator (40 %), skewed and concentrated (sd 0.2), uniform. */
-static inline bool simulation_is_indicator(size_t j) {
-  return j % 4 == 2;
-}
+static inline bool simulation_is_indicator(size_t j) { return j % 4 == 2; }
 
 static inline double simulation_feature(size_t j, double g) {
   double upper_tail = 0.5 * erfc(g * 0.70710678118654752);
   switch (j % 4) {
-    case 1: return simulation_clamp(0.4 * g, -1, 1);
-    case 2: return upper_tail < 0.4 ? 1 : -1;
-    case 3: return simulation_clamp(-0.8 - 0.2 * log(upper_tail), -1, 1);
-    default: return 1 - 2 * upper_tail;
+  case 1:
+    return simulation_clamp(0.4 * g, -1, 1);
+  case 2:
+    return upper_tail < 0.4 ? 1 : -1;
+  case 3:
+    return simulation_clamp(-0.8 - 0.2 * log(upper_tail), -1, 1);
+  default:
+    return 1 - 2 * upper_tail;
   }
 }
 
@@ -100,14 +103,18 @@ static inline double simulation_prior_sd(const simulation_t *s) {
   return s->family == TACIT_FAMILY_GAUSSIAN ? 0.1 : 2.5;
 }
 
-/* Slopes of many features are smaller, so that what they add up to is not; a gaussian's, so that responses stay within [-1, 1]; its sd comes last. */
+/* Slopes of many features are smaller, so that what they add up to is not; a gaussian's, so that responses
+ * stay within [-1, 1]; its sd comes last. */
 static inline void simulation_truth(const simulation_t *s, tacit_rng_t *rng, double *theta) {
-  double most = s->family == TACIT_FAMILY_POISSON && s->d > 20 ? 2 : 8; /* or counts would spread over three orders of magnitude */
-  double share = s->family == TACIT_FAMILY_GAUSSIAN ? 1 / (1.5 * (double)s->d) : fmin(1, sqrt((s->is_steep ? 8 : most) / (double)s->d));
+  double most = s->family == TACIT_FAMILY_POISSON && s->d > 20
+                    ? 2
+                    : 8; /* or counts would spread over three orders of magnitude */
+  double share = s->family == TACIT_FAMILY_GAUSSIAN ? 1 / (1.5 * (double)s->d)
+                                                    : fmin(1, sqrt((s->is_steep ? 8 : most) / (double)s->d));
   for (size_t j = 0; j < s->d; j++) {
     double size = 0.5 + tacit_rng_uniform(rng);
-    theta[j] = s->truth == TRUTH_PRIOR ? simulation_prior_sd(s) * tacit_rng_normal(rng)
-               : j > 0                 ? share * (j % 2 == 1 ? size : -size)
+    theta[j] = s->truth == TRUTH_PRIOR  ? simulation_prior_sd(s) * tacit_rng_normal(rng)
+               : j > 0                  ? share * (j % 2 == 1 ? size : -size)
                : s->truth == TRUTH_RARE ? -3.5
                                         : 0;
   }
@@ -116,8 +123,10 @@ static inline void simulation_truth(const simulation_t *s, tacit_rng_t *rng, dou
   }
 }
 
-/* data (n, d + 1): x_0 = 1, features of latent correlation 0.3, response; rounded to float, as the records are. */
-static inline void simulation_data(const simulation_t *s, const double *theta, tacit_rng_t *rng, double *data) {
+/* data (n, d + 1): x_0 = 1, features of latent correlation 0.3, response; rounded to float, as the records
+ * are. */
+static inline void simulation_data(const simulation_t *s, const double *theta, tacit_rng_t *rng,
+                                   double *data) {
   for (size_t i = 0; i < s->n; i++) {
     double *x = data + i * (s->d + 1), common = sqrt(0.3) * tacit_rng_normal(rng), eta = theta[0];
     x[0] = 1;
@@ -130,7 +139,8 @@ static inline void simulation_data(const simulation_t *s, const double *theta, t
 }
 
 /* Records of n rows of data, (n, n_columns), and n_spare after them that are to be filled. */
-static inline tacit_records_t *simulation_pack(const double *data, size_t n, size_t n_spare, size_t n_columns) {
+static inline tacit_records_t *simulation_pack(const double *data, size_t n, size_t n_spare,
+                                               size_t n_columns) {
   tacit_records_t *records;
   simulation_must(tacit_records_new(&records, n + n_spare, n_columns, &simulation_error));
   for (size_t i = 0; i < n; i++) {
@@ -148,7 +158,8 @@ static inline void simulation_model(const simulation_t *s, tacit_model_t *model)
                                                          : "integer, lower: 0, upper: 1000");
   int end = snprintf(formula, sizeof formula, "y ~ 1");
   for (size_t j = 1; j < s->d; j++) {
-    at += snprintf(schema_text + at, sizeof schema_text - (size_t)at, "  x%zu: {type: numeric, lower: -1, upper: 1}\n", j);
+    at += snprintf(schema_text + at, sizeof schema_text - (size_t)at,
+                   "  x%zu: {type: numeric, lower: -1, upper: 1}\n", j);
     end += snprintf(formula + end, sizeof formula - (size_t)end, " + x%zu", j);
   }
   tacit_schema_t *schema;
@@ -157,8 +168,10 @@ static inline void simulation_model(const simulation_t *s, tacit_model_t *model)
   bool is_gaussian = s->family == TACIT_FAMILY_GAUSSIAN;
   simulation_must(tacit_schema_parse(&schema, schema_text, (size_t)at, "simulation", &simulation_error));
   simulation_must(tacit_design_new(&design, formula, schema, s->family, &simulation_error));
-  simulation_must(tacit_prior_parse(&priors[0], is_gaussian ? "normal(0, 0.1)" : "normal(0, 2.5)", &simulation_error));
-  simulation_must(tacit_prior_parse(&priors[1], is_gaussian ? "Intercept: normal(0, 0.1)" : "Intercept: normal(0, 2.5)",
+  simulation_must(
+      tacit_prior_parse(&priors[0], is_gaussian ? "normal(0, 0.1)" : "normal(0, 2.5)", &simulation_error));
+  simulation_must(tacit_prior_parse(&priors[1],
+                                    is_gaussian ? "Intercept: normal(0, 0.1)" : "Intercept: normal(0, 2.5)",
                                     &simulation_error));
   simulation_must(tacit_prior_parse(&priors[2], "sigma: normal(0, 0.15)", &simulation_error));
   tacit_glm_settings_t glm = tacit_glm_settings_default();
@@ -277,10 +290,12 @@ static inline void simulation_summarise(const tacit_draws_t *draws, simulation_f
 }
 
 /*
- * Fit records, which it takes, of n_units units of at most max_rows rows; key and seed as simulation_run() has them. evidence may be NULL.
+ * Fit records, which it takes, of n_units units of at most max_rows rows; key and seed as simulation_run()
+ * has them. evidence may be NULL.
  */
-static inline void simulation_fit_records(const simulation_t *s, tacit_records_t *records, size_t n_units, size_t max_rows,
-                                          const unsigned char key[32], uint64_t seed, tacit_evidence_t *evidence, simulation_fit_t *fit) {
+static inline void simulation_fit_records(const simulation_t *s, tacit_records_t *records, size_t n_units,
+                                          size_t max_rows, const unsigned char key[32], uint64_t seed,
+                                          tacit_evidence_t *evidence, simulation_fit_t *fit) {
   tacit_model_t model;
   tacit_budget_t *budget;
   tacit_noise_t *noise;
@@ -291,7 +306,8 @@ static inline void simulation_fit_records(const simulation_t *s, tacit_records_t
   simulation_model(s, &model);
   simulation_must(tacit_budget_new(&budget, s->epsilon, s->delta, s->relation, &simulation_error));
   simulation_must(tacit_noise_new_seeded_not_private(&noise, seed, &simulation_error));
-  simulation_must(tacit_curator_new(&curator, records, &model.records, budget, noise, &limits, &simulation_error));
+  simulation_must(
+      tacit_curator_new(&curator, records, &model.records, budget, noise, &limits, &simulation_error));
   bool is_two_valued[SIMULATION_MAX_DIM];
   for (size_t j = 0; j < s->d; j++) {
     is_two_valued[j] = simulation_is_indicator(j);
@@ -325,7 +341,8 @@ static inline void simulation_fit_records(const simulation_t *s, tacit_records_t
 }
 
 /* Simulate and fit; repeats for a seed. evidence may be NULL. */
-static inline void simulation_run_checked(const simulation_t *s, uint64_t seed, tacit_evidence_t *evidence, simulation_fit_t *fit) {
+static inline void simulation_run_checked(const simulation_t *s, uint64_t seed, tacit_evidence_t *evidence,
+                                          simulation_fit_t *fit) {
   unsigned char key[32];
   tacit_rng_t *rng;
   double *data = malloc(s->n * (s->d + 1) * sizeof *data);

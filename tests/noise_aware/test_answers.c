@@ -1,7 +1,7 @@
 /*
- * No combination of released numbers ends a fit without an answer: fifty fits each of data that used to fail after their budget was
- * spent. Rare two-valued features with clamped means as the second moments' centre made a matrix that was not positive; a column
- * beyond its bound is constant.
+ * No combination of released numbers ends a fit without an answer: fifty fits each of data that used to fail
+ * after their budget was spent. Rare two-valued features with clamped means as the second moments' centre
+ * made a matrix that was not positive; a column beyond its bound is constant.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,9 @@ static tacit_status_t fit_flchain(const char *formula, const char *epsilon, int 
   tacit_status_t status = tacit_fit_new(&fit, formula, err);
   snprintf(path, sizeof path, "%s/data/flchain/flchain.yaml", root);
   snprintf(number, sizeof number, "%d", seed);
-  const char *const settings[][2] = {{"family", "bernoulli"}, {"schema", path},   {"epsilon", epsilon}, {"delta", "1e-6"}, {"seed", number},
-                                     {"chains", "2"},         {"warmup", "40"}, {"draws", "20"}};
+  const char *const settings[][2] = {{"family", "bernoulli"}, {"schema", path}, {"epsilon", epsilon},
+                                     {"delta", "1e-6"},       {"seed", number}, {"chains", "2"},
+                                     {"warmup", "40"},        {"draws", "20"}};
   for (size_t i = 0; i < sizeof settings / sizeof settings[0] && status == TACIT_OK; i++) {
     status = tacit_fit_set(fit, settings[i][0], settings[i][1], err);
   }

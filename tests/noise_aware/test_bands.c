@@ -1,4 +1,5 @@
-/* What bands tell, against what was counted and summed: cells, counts, bands that are chosen, moments, sums of scores and their squares. */
+/* What bands tell, against what was counted and summed: cells, counts, bands that are chosen, moments, sums
+ * of scores and their squares. */
 #include "noise_aware/bands.h"
 #include "testing.h"
 
@@ -58,7 +59,8 @@ static void test_cells_reach_the_top(void **unused) {
   }
 }
 
-/* Posterior means of counts lie within their own sds of what was counted; beyond the last record there is next to nobody; exact counts are kept. */
+/* Posterior means of counts lie within their own sds of what was counted; beyond the last record there is
+ * next to nobody; exact counts are kept. */
 static void test_counts_are_told_from_noise(void **unused) {
   (void)unused;
   static double scores[N][D];
@@ -71,7 +73,8 @@ static void test_counts_are_told_from_noise(void **unused) {
     count(scores, 0, 200, &exact);
     count(scores, noise, 200, &noisy);
     for (size_t k = 0; k < exact.n; k++) {
-      double counted = exact.counts[k], sd = sqrt(fmax(noisy.square[k] - noisy.mean[k] * noisy.mean[k], 0) + counted + 0.01 * counted * counted + 1);
+      double counted = exact.counts[k], sd = sqrt(fmax(noisy.square[k] - noisy.mean[k] * noisy.mean[k], 0) +
+                                                  counted + 0.01 * counted * counted + 1);
       square += pow((noisy.mean[k] - counted) / sd, 2);
       n++;
       assert_close(exact.mean[k], counted, 0.15 * counted + 0.5);
@@ -108,7 +111,8 @@ static void test_bands_cover_all_cells(void **unused) {
 }
 
 /* svec of (1, v / radius), or of v / radius, by bands. */
-static void release(double (*scores)[D], const tacit_band_split_t *split, bool has_count, double noise_sd, double *out) {
+static void release(double (*scores)[D], const tacit_band_split_t *split, bool has_count, double noise_sd,
+                    double *out) {
   size_t m = D + has_count, n = m * (m + 1) / 2;
   memset(out, 0, split->n * n * sizeof *out);
   for (size_t i = 0; i < N; i++) {
@@ -131,7 +135,8 @@ static void release(double (*scores)[D], const tacit_band_split_t *split, bool h
   }
 }
 
-/* Without noise sums and squares are the records' own; with it they are off by their own sds, not more, and by noise alone where none is in the tails. */
+/* Without noise sums and squares are the records' own; with it they are off by their own sds, not more, and
+ * by noise alone where none is in the tails. */
 static void test_sums_are_off_by_their_own_sds(void **unused) {
   (void)unused;
   static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
@@ -139,7 +144,11 @@ static void test_sums_are_off_by_their_own_sds(void **unused) {
   double identity[D * D] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, square = 0, wide[4] = {0}, n = 0;
   state = 3;
   for (size_t run = 0; run < 64; run++) {
-    double sum[D] = {0}, second[D * D] = {0}, sd = run % 4 == 0 ? 1e-9 : run % 4 == 1 ? 5 : run % 4 == 2 ? 30 : 150;
+    double sum[D] = {0}, second[D * D] = {0},
+           sd = run % 4 == 0   ? 1e-9
+                : run % 4 == 1 ? 5
+                : run % 4 == 2 ? 30
+                               : 150;
     bool has_tails = run / 4 % 2;
     any_scores(has_tails ? 0.005 : 0, 12, scores);
     for (size_t i = 0; i < N; i++) {
@@ -159,20 +168,24 @@ static void test_sums_are_off_by_their_own_sds(void **unused) {
       double var = tails.core_var + tails.tail_cov[j * D + j];
       square += sd > 1 ? pow(tails.sum[j] - sum[j], 2) / var : 0;
       n += sd > 1;
-      wide[run % 4] += has_tails ? 0 : sqrt(1 + N * var) / (D * 8); /* with that of sampling; 32 of the runs have none */
+      wide[run % 4] +=
+          has_tails ? 0 : sqrt(1 + N * var) / (D * 8); /* with that of sampling; 32 of the runs have none */
       if (sd < 1) {
         assert_close(tails.sum[j], sum[j], 1e-6);
         assert_close(tails.squares[j * D + j], second[j * D + j], 1e-4);
       } else if (sd < 10) {
-        assert_close(tails.squares[j * D + j] / second[j * D + j], 1, has_tails ? 6 : 0.8); /* few more records far out are not ruled out */
+        assert_close(tails.squares[j * D + j] / second[j * D + j], 1,
+                     has_tails ? 6 : 0.8); /* few more records far out are not ruled out */
       }
     }
   }
-  print_message("mean square %.3f, width without tails %.3f %.3f %.3f\n", square / n, wide[1], wide[2], wide[3]);
+  print_message("mean square %.3f, width without tails %.3f %.3f %.3f\n", square / n, wide[1], wide[2],
+                wide[3]);
   assert_true(square / n < 2 && wide[1] < 1.2 && wide[2] < 4);
 }
 
-/* Where bounds are many times as wide as records, a few of those at a bound would decide, and are not to be thought of as likely. */
+/* Where bounds are many times as wide as records, a few of those at a bound would decide, and are not to be
+ * thought of as likely. */
 static void test_wide_bounds_cost_little(void **unused) {
   (void)unused;
   static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
@@ -226,7 +239,8 @@ static void fill_numbers(double (*scores)[D], const tacit_band_split_t *split, d
   }
 }
 
-/* Told how many bands hold, where that is right, their numbers are known better; where it is wrong, counts say so, and sums are off by their own errors. */
+/* Told how many bands hold, where that is right, their numbers are known better; where it is wrong, counts
+ * say so, and sums are off by their own errors. */
 static void test_what_a_model_says_of_tails_is_one_of_the_scenarios(void **unused) {
   (void)unused;
   static double scores[N][D], likely[N][D], values[BAND_CELLS * BAND_PACKED];

@@ -1,8 +1,9 @@
 /*
- * Simulation-based calibration [Talts2018]: for coefficients drawn from the prior, the share u of posterior draws below the
- * truth is uniform. The statistic is the mean of (2 u - 1)^2, which is 1/3 for uniform u and grows when intervals are too
- * narrow, in units of its standard error over independent fits. Seeds are fixed; over other seeds, five standard errors
- * have a false alarm of 6e-7. Larger: experiments/noise_aware_calibration.c.
+ * Simulation-based calibration [Talts2018]: for coefficients drawn from the prior, the share u of posterior
+ * draws below the truth is uniform. The statistic is the mean of (2 u - 1)^2, which is 1/3 for uniform u and
+ * grows when intervals are too narrow, in units of its standard error over independent fits. Seeds are fixed;
+ * over other seeds, five standard errors have a false alarm of 6e-7. Larger:
+ * experiments/noise_aware_calibration.c.
  */
 #include "noise_aware/simulation.h"
 #include "testing.h"
@@ -14,8 +15,10 @@ typedef struct setting {
   double epsilon;
 } setting_t;
 
-static const setting_t moderate = {TACIT_FAMILY_BERNOULLI, 3, 1000, 0.4}, small = {TACIT_FAMILY_BERNOULLI, 5, 1000, 0.5},
-                       noisy = {TACIT_FAMILY_BERNOULLI, 2, 2000, 0.1}, linear = {TACIT_FAMILY_GAUSSIAN, 3, 4000, 8},
+static const setting_t moderate = {TACIT_FAMILY_BERNOULLI, 3, 1000, 0.4},
+                       small = {TACIT_FAMILY_BERNOULLI, 5, 1000, 0.5},
+                       noisy = {TACIT_FAMILY_BERNOULLI, 2, 2000, 0.1},
+                       linear = {TACIT_FAMILY_GAUSSIAN, 3, 4000, 8},
                        small_linear = {TACIT_FAMILY_GAUSSIAN, 3, 4000, 1};
 
 /* (mean - 1/3) / standard error over n_fits fits. */
@@ -85,25 +88,30 @@ static void test_a_posterior_with_half_of_the_noise_is_found_out(void **state) {
 }
 
 /*
- * Tails are released, not assumed: at small budgets intervals allow for more of them than normal errors have, and are wider than uniform ranks need.
- * Over 240 fits the statistic is about -9; with half of the noise forgotten it is about +3. Half way between them tells one from the other.
+ * Tails are released, not assumed: at small budgets intervals allow for more of them than normal errors have,
+ * and are wider than uniform ranks need. Over 240 fits the statistic is about -9; with half of the noise
+ * forgotten it is about +3. Half way between them tells one from the other.
  */
 static void test_linear_regressions_at_small_budgets_allow_for_noise_and_tails(void **state) {
   (void)state;
   if (testing_multiplier() < 1) {
     skip();
   }
-  double sound = excess(small_linear, TACIT_FAULT_NONE, 240), half = excess(small_linear, TACIT_FAULT_HALF_NOISE, 240);
+  double sound = excess(small_linear, TACIT_FAULT_NONE, 240),
+         half = excess(small_linear, TACIT_FAULT_HALF_NOISE, 240);
   if (!(sound < -3 && half > -3)) {
-    fail_msg("mean (2 u - 1)^2 is %.2f standard errors from 1/3, and %.2f without half of the noise: expected on both sides of -3", sound, half);
+    fail_msg("mean (2 u - 1)^2 is %.2f standard errors from 1/3, and %.2f without half of the noise: "
+             "expected on both sides of -3",
+             sound, half);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks_of_the_truth_are_uniform),
-                                     cmocka_unit_test(test_a_posterior_without_the_discrepancy_is_found_out),
-                                     cmocka_unit_test(test_a_posterior_with_half_of_the_noise_is_found_out),
-                                     cmocka_unit_test(test_ranks_of_a_linear_regression_are_uniform),
-                                     cmocka_unit_test(test_linear_regressions_at_small_budgets_allow_for_noise_and_tails)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ranks_of_the_truth_are_uniform),
+      cmocka_unit_test(test_a_posterior_without_the_discrepancy_is_found_out),
+      cmocka_unit_test(test_a_posterior_with_half_of_the_noise_is_found_out),
+      cmocka_unit_test(test_ranks_of_a_linear_regression_are_uniform),
+      cmocka_unit_test(test_linear_regressions_at_small_budgets_allow_for_noise_and_tails)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,26 @@
-/* The whole fit: near the non-private posterior at a large budget, what it charges, what it refuses, repeats, no leaks. */
+/* The whole fit: near the non-private posterior at a large budget, what it charges, what it refuses, repeats,
+ * no leaks. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "noise_aware/simulation.h"
 #include "testing.h"
 
-static void check_large_budget(tacit_family_t family, double upper, size_t d, size_t n_left_out, tacit_relation_t relation) {
-  simulation_t s = {.family = family, .upper = upper, .truth = TRUTH_FIXED, .d = d, .n = 4000,
-                    .n_left_out = n_left_out, .relation = relation, .epsilon = n_left_out > 0 ? 1e6 : 1e4,
-                    .delta = 1e-6, .n_chains = 4, .n_warmup = 150, .n_draws = 500, .has_reference = true};
+static void check_large_budget(tacit_family_t family, double upper, size_t d, size_t n_left_out,
+                               tacit_relation_t relation) {
+  simulation_t s = {.family = family,
+                    .upper = upper,
+                    .truth = TRUTH_FIXED,
+                    .d = d,
+                    .n = 4000,
+                    .n_left_out = n_left_out,
+                    .relation = relation,
+                    .epsilon = n_left_out > 0 ? 1e6 : 1e4,
+                    .delta = 1e-6,
+                    .n_chains = 4,
+                    .n_warmup = 150,
+                    .n_draws = 500,
+                    .has_reference = true};
   simulation_fit_t fit;
   simulation_run(&s, 3, &fit);
   for (size_t j = 0; j < fit.d; j++) { /* seeds are fixed; Monte Carlo error is about 0.03 of a sd */
@@ -18,24 +30,34 @@ static void check_large_budget(tacit_family_t family, double upper, size_t d, si
 }
 
 /*
- * From 10 on the posterior is the non-private one up to what privacy costs there, and stays so, though the contrasts of rounds are known
- * next to exactly at 1e9. (An earlier scheme gave sds of a third at 1e5, and of twice at 1e9.)
+ * From 10 on the posterior is the non-private one up to what privacy costs there, and stays so, though the
+ * contrasts of rounds are known next to exactly at 1e9. (An earlier scheme gave sds of a third at 1e5, and of
+ * twice at 1e9.)
  */
 static void check_convergence(tacit_family_t family) {
   static const double budgets[] = {10, 1e2, 1e4, 1e6, 1e9};
   for (size_t i = 0; i < 5; i++) {
-    simulation_t s = {.family = family, .upper = 1, .truth = TRUTH_FIXED, .d = 4, .n = 4000,
-                      .epsilon = budgets[i], .delta = 1e-6, .n_chains = 2, .n_warmup = 150, .n_draws = 400,
+    simulation_t s = {.family = family,
+                      .upper = 1,
+                      .truth = TRUTH_FIXED,
+                      .d = 4,
+                      .n = 4000,
+                      .epsilon = budgets[i],
+                      .delta = 1e-6,
+                      .n_chains = 2,
+                      .n_warmup = 150,
+                      .n_draws = 400,
                       .has_reference = true};
     simulation_fit_t fit;
     simulation_run(&s, 5, &fit);
     for (size_t j = 0; j < fit.d; j++) { /* seeds are fixed; Monte Carlo error is about 0.05 of a sd */
-      if (j == 4 && budgets[i] < 200) { /* sigma: of squares, with the noise of the first band's */
+      if (j == 4 && budgets[i] < 200) {  /* sigma: of squares, with the noise of the first band's */
         assert_close((fit.mean[j] - fit.reference_mean[j]) / fit.sd[j], 0, 2.5);
         assert_true(fit.sd[j] > fit.reference_sd[j] && fit.sd[j] < 10 * fit.reference_sd[j]);
         continue;
       }
-      assert_close((fit.mean[j] - fit.reference_mean[j]) / fit.reference_sd[j], 0, budgets[i] > 50 ? 0.35 : 0.7);
+      assert_close((fit.mean[j] - fit.reference_mean[j]) / fit.reference_sd[j], 0,
+                   budgets[i] > 50 ? 0.35 : 0.7);
       assert_close(fit.sd[j] / fit.reference_sd[j], 1.04, 0.16);
     }
   }
@@ -55,8 +77,9 @@ static void test_large_budget_gives_the_non_private_posterior(void **state) {
 }
 
 /*
- * A third of all records left out: the posterior of the others. With the number of all instead of the released one means are off by 1.6 sds
- * (bernoulli), or sds are .80 of what they are (poisson); a gaussian's moments scale alike, so that it says the same whatever the number.
+ * A third of all records left out: the posterior of the others. With the number of all instead of the
+ * released one means are off by 1.6 sds (bernoulli), or sds are .80 of what they are (poisson); a gaussian's
+ * moments scale alike, so that it says the same whatever the number.
  */
 static void test_records_left_out_count_for_nothing(void **state) {
   (void)state;
@@ -68,8 +91,16 @@ static void test_records_left_out_count_for_nothing(void **state) {
 }
 
 static void check_tiny_budget(tacit_family_t family) {
-  simulation_t s = {.family = family, .upper = 1, .truth = TRUTH_FIXED, .d = 4, .n = 500, .epsilon = 0.001,
-                    .delta = 1e-6, .n_chains = 4, .n_warmup = 200, .n_draws = 500};
+  simulation_t s = {.family = family,
+                    .upper = 1,
+                    .truth = TRUTH_FIXED,
+                    .d = 4,
+                    .n = 500,
+                    .epsilon = 0.001,
+                    .delta = 1e-6,
+                    .n_chains = 4,
+                    .n_warmup = 200,
+                    .n_draws = 500};
   simulation_fit_t fit;
   simulation_run(&s, 3, &fit);
   for (size_t j = 0; j < s.d; j++) {
@@ -107,7 +138,8 @@ static tacit_records_t *simulated_records(const simulation_t *s) {
   return records;
 }
 
-static void open_records(fixture_t *f, const simulation_t *s, tacit_records_t *records, double epsilon, tacit_relation_t relation) {
+static void open_records(fixture_t *f, const simulation_t *s, tacit_records_t *records, double epsilon,
+                         tacit_relation_t relation) {
   tacit_error_t err;
   simulation_model(s, &f->model);
   assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, relation, &err), err);
@@ -148,7 +180,8 @@ static tacit_records_t *records_of_line_or_bowl(bool is_bowl, uint64_t seed) {
   return records;
 }
 
-static void open_family(fixture_t *f, tacit_family_t family, size_t d, double epsilon, tacit_relation_t relation) {
+static void open_family(fixture_t *f, tacit_family_t family, size_t d, double epsilon,
+                        tacit_relation_t relation) {
   simulation_t s = {.family = family, .upper = 1, .truth = TRUTH_FIXED, .d = d, .n = 300};
   open_records(f, &s, simulated_records(&s), epsilon, relation);
 }
@@ -164,7 +197,8 @@ static void close_fixture(fixture_t *f) {
   tacit_model_clear(&f->model);
 }
 
-static void check_charges(tacit_family_t family, tacit_relation_t relation, bool may_drop, size_t n_of_intercept) {
+static void check_charges(tacit_family_t family, tacit_relation_t relation, bool may_drop,
+                          size_t n_of_intercept) {
   tacit_error_t err;
   for (size_t d = 1; d <= 4; d += 1) { /* 1: the intercept alone */
     fixture_t f;
@@ -192,7 +226,8 @@ static void check_charges(tacit_family_t family, tacit_relation_t relation, bool
       size_t n_same = 0;
       for (size_t l = 0; l < n; l++) {
         n_same += strcmp(events[i].label, planned[l].label) == 0 && events[i].count == planned[l].count &&
-                  fabs(events[i].noise_multiplier - planned[l].noise_multiplier) <= 1e-12 * planned[l].noise_multiplier;
+                  fabs(events[i].noise_multiplier - planned[l].noise_multiplier) <=
+                      1e-12 * planned[l].noise_multiplier;
       }
       assert_int_equal(n_same, 1);
       rho += (double)events[i].count / (2 * events[i].noise_multiplier * events[i].noise_multiplier);
@@ -217,8 +252,8 @@ static void test_charges_are_those_that_were_announced(void **state) {
 }
 
 /*
- * Of one release more than there was: a bowl in a skewed feature, which a line is fitted to, is said at epsilon 1, where weights of rows move the slope
- * by some sds; a line is not. Seeded: no chance is left.
+ * Of one release more than there was: a bowl in a skewed feature, which a line is fitted to, is said at
+ * epsilon 1, where weights of rows move the slope by some sds; a line is not. Seeded: no chance is left.
  */
 static double moved_by_weights(bool is_bowl, uint64_t seed) {
   const simulation_t s = {.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .d = 3, .n = 10000};
@@ -231,7 +266,8 @@ static double moved_by_weights(bool is_bowl, uint64_t seed) {
   f.settings.evidence = &evidence;
   assert_ok(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), err);
   for (size_t i = 0; i < evidence.checks.n; i++) {
-    moved = evidence.checks.items[i].id == TACIT_CHECK_WRONG_MEAN ? evidence.checks.items[i].statistic : moved;
+    moved =
+        evidence.checks.items[i].id == TACIT_CHECK_WRONG_MEAN ? evidence.checks.items[i].statistic : moved;
   }
   tacit_draws_clear(&draws);
   close_fixture(&f);
@@ -249,7 +285,8 @@ static void test_a_wrong_mean_is_said(void **state) {
   }
 }
 
-/* 4000 records of a line in a normal feature and in an indicator of 3 %, whose rows are six times as long as others. */
+/* 4000 records of a line in a normal feature and in an indicator of 3 %, whose rows are six times as long as
+ * others. */
 static tacit_records_t *records_of_rare_level(uint64_t seed) {
   enum { N = 4000, D = 3 };
   unsigned char key[32];
@@ -281,10 +318,19 @@ static double statistic_of(const tacit_evidence_t *evidence, tacit_check_id_t id
   return found;
 }
 
-/* Moments that cut the rows of a rare level made its column's scale too small, and all coefficients 3 times as wide as without privacy. */
+/* Moments that cut the rows of a rare level made its column's scale too small, and all coefficients 3 times
+ * as wide as without privacy. */
 static void test_a_rare_level_does_not_widen_all(void **state) {
   (void)state;
-  const simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN, .upper = 1, .d = 3, .n = 4000, .epsilon = 3, .delta = 1e-6, .n_chains = 2, .n_warmup = 150, .n_draws = 300};
+  const simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN,
+                          .upper = 1,
+                          .d = 3,
+                          .n = 4000,
+                          .epsilon = 3,
+                          .delta = 1e-6,
+                          .n_chains = 2,
+                          .n_warmup = 150,
+                          .n_draws = 300};
   const double without[] = {1 / (6 * sqrt(4000) * 0.25), 1 / (6 * sqrt(4000 * 4 * 0.03 * 0.97))};
   double wider[2] = {0};
   for (uint64_t seed = 1; seed <= 8; seed++) {
@@ -293,7 +339,8 @@ static void test_a_rare_level_does_not_widen_all(void **state) {
     tacit_evidence_t evidence = {0};
     tacit_rng_key_from_seed(key, seed);
     simulation_fit_records(&s, records_of_rare_level(seed), s.n, 1, key, seed, &evidence, &fit);
-    assert_close(statistic_of(&evidence, TACIT_CHECK_WIDE_BOUNDS, "residuals"), 1.0 / 6, 0.05); /* sd in half ranges */
+    assert_close(statistic_of(&evidence, TACIT_CHECK_WIDE_BOUNDS, "residuals"), 1.0 / 6,
+                 0.05); /* sd in half ranges */
     assert_true(statistic_of(&evidence, TACIT_CHECK_SIGMA_UNKNOWN, "") > 0);
     for (size_t j = 0; j < 2; j++) {
       wider[j] += log(fit.sd[j + 1] / without[j]) / 8;
@@ -303,12 +350,14 @@ static void test_a_rare_level_does_not_widen_all(void **state) {
   assert_true(exp(wider[0]) < 2.6 && exp(wider[1]) < 2.6);
 }
 
-/* A line; errors of this sd, a share of them `wider` times as wide, another share of the responses at the upper bound. */
+/* A line; errors of this sd, a share of them `wider` times as wide, another share of the responses at the
+ * upper bound. */
 typedef struct tailed_line {
   double sd, share_wide, wider, share_at_bound;
 } tailed_line_t;
 
-static tacit_records_t *records_of_line(size_t n, tailed_line_t line, uint64_t seed, double *root_mean_square) {
+static tacit_records_t *records_of_line(size_t n, tailed_line_t line, uint64_t seed,
+                                        double *root_mean_square) {
   enum { D = 2 };
   unsigned char key[32];
   tacit_error_t err;
@@ -317,7 +366,8 @@ static tacit_records_t *records_of_line(size_t n, tailed_line_t line, uint64_t s
   tacit_rng_key_from_seed(key, seed);
   assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
   for (size_t i = 0; i < n; i++) {
-    double *x = data + i * (D + 1), e = line.sd * tacit_rng_normal(rng), u = line.share_wide + line.share_at_bound > 0 ? tacit_rng_uniform(rng) : 1;
+    double *x = data + i * (D + 1), e = line.sd * tacit_rng_normal(rng),
+           u = line.share_wide + line.share_at_bound > 0 ? tacit_rng_uniform(rng) : 1;
     x[0] = 1;
     x[1] = simulation_clamp(0.25 * tacit_rng_normal(rng), -1, 1);
     x[2] = simulation_clamp(0.3 * x[1] + (u < line.share_wide ? line.wider : 1) * e, -1, 1);
@@ -331,18 +381,27 @@ static tacit_records_t *records_of_line(size_t n, tailed_line_t line, uint64_t s
   return records;
 }
 
-/* Bands that were chosen for coefficients alone, or nearly, had sigma 3 times as wide as without privacy at 600 records and epsilon 20. */
+/* Bands that were chosen for coefficients alone, or nearly, had sigma 3 times as wide as without privacy at
+ * 600 records and epsilon 20. */
 static void test_bands_are_chosen_for_sigma_too(void **state) {
   (void)state;
-  const simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN, .upper = 1, .d = 2, .n = 600, .epsilon = 20, .delta = 1e-6,
-                          .n_chains = 2, .n_warmup = 150, .n_draws = 300};
+  const simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN,
+                          .upper = 1,
+                          .d = 2,
+                          .n = 600,
+                          .epsilon = 20,
+                          .delta = 1e-6,
+                          .n_chains = 2,
+                          .n_warmup = 150,
+                          .n_draws = 300};
   double slope = 0, sigma = 0;
   for (uint64_t seed = 1; seed <= 24; seed++) {
     unsigned char key[32];
     simulation_fit_t fit = {.d = 3};
     tacit_rng_key_from_seed(key, seed);
     double rms;
-    simulation_fit_records(&s, records_of_line(s.n, (tailed_line_t){.sd = 0.2}, seed, &rms), s.n, 1, key, seed, NULL, &fit);
+    simulation_fit_records(&s, records_of_line(s.n, (tailed_line_t){.sd = 0.2}, seed, &rms), s.n, 1, key,
+                           seed, NULL, &fit);
     slope += fit.sd[1] / (0.2 / (0.25 * sqrt(600))) / 24;
     sigma += fit.sd[2] / (0.2 / sqrt(1200)) / 24;
   }
@@ -351,12 +410,21 @@ static void test_bands_are_chosen_for_sigma_too(void **state) {
 }
 
 /*
- * What the noise of counts hides was taken for none where the model denies it: 36 records of 12 000 at a bound 100 sds away at epsilon 1 gave intervals 10 to 20 sds off, once
- * in ten to twenty fits; and errors, 2 % of which are 8 times as wide, at epsilon .5 a sigma 5 sds off, once in five.
+ * What the noise of counts hides was taken for none where the model denies it: 36 records of 12 000 at a
+ * bound 100 sds away at epsilon 1 gave intervals 10 to 20 sds off, once in ten to twenty fits; and errors, 2
+ * % of which are 8 times as wide, at epsilon .5 a sigma 5 sds off, once in five.
  */
 static void test_what_noise_hides_is_flagged_or_in_the_interval(void **state) {
   (void)state;
-  simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN, .upper = 1, .d = 2, .n = 12000, .epsilon = 1, .delta = 1e-6, .n_chains = 2, .n_warmup = 150, .n_draws = 300};
+  simulation_t s = {.family = TACIT_FAMILY_GAUSSIAN,
+                    .upper = 1,
+                    .d = 2,
+                    .n = 12000,
+                    .epsilon = 1,
+                    .delta = 1e-6,
+                    .n_chains = 2,
+                    .n_warmup = 150,
+                    .n_draws = 300};
   double furthest = 0, rms;
   for (uint64_t seed = 1; seed <= 24; seed++) {
     unsigned char key[32];
@@ -364,12 +432,16 @@ static void test_what_noise_hides_is_flagged_or_in_the_interval(void **state) {
     tacit_evidence_t evidence = {0};
     tacit_rng_key_from_seed(key, seed);
     s.epsilon = 1;
-    simulation_fit_records(&s, records_of_line(s.n, (tailed_line_t){.sd = 0.01, .share_at_bound = 0.003}, seed, &rms), s.n, 1, key, seed, &evidence, &fit);
+    simulation_fit_records(
+        &s, records_of_line(s.n, (tailed_line_t){.sd = 0.01, .share_at_bound = 0.003}, seed, &rms), s.n, 1,
+        key, seed, &evidence, &fit);
     assert_true(statistic_of(&evidence, TACIT_CHECK_TAILS, "") > 1);
     evidence = (tacit_evidence_t){0};
     fit.d = 3;
     s.epsilon = 0.5;
-    simulation_fit_records(&s, records_of_line(s.n, (tailed_line_t){.sd = 0.06, .share_wide = 0.02, .wider = 8}, seed, &rms), s.n, 1, key, seed, &evidence, &fit);
+    simulation_fit_records(
+        &s, records_of_line(s.n, (tailed_line_t){.sd = 0.06, .share_wide = 0.02, .wider = 8}, seed, &rms),
+        s.n, 1, key, seed, &evidence, &fit);
     if (!(statistic_of(&evidence, TACIT_CHECK_TAILS, "") > 1)) {
       furthest = fmax(furthest, fabs(fit.mean[2] - rms) / fit.sd[2]);
     }
@@ -379,8 +451,8 @@ static void test_what_noise_hides_is_flagged_or_in_the_interval(void **state) {
 }
 
 /*
- * Counts of mean m and variance m + m^2 / 2: posterior sds are those of the sandwich, A^-1 B A^-1 with A = sum m x x', B = sum (m + m^2 / 2) x x'.
- * Those of a Poisson distribution are .74 and .66 of them.
+ * Counts of mean m and variance m + m^2 / 2: posterior sds are those of the sandwich, A^-1 B A^-1 with A =
+ * sum m x x', B = sum (m + m^2 / 2) x x'. Those of a Poisson distribution are .74 and .66 of them.
  */
 static void test_counts_may_vary_more_than_a_poisson_distribution_allows(void **state) {
   (void)state;
@@ -395,7 +467,8 @@ static void test_counts_may_vary_more_than_a_poisson_distribution_allows(void **
   assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
   assert_ok(tacit_records_new(&records, n, 3, &err), err);
   for (size_t i = 0; i < n; i++) {
-    double x = 2 * tacit_rng_uniform(rng) - 1, m = exp(0.6 + 0.8 * x), gamma = -0.5 * log(tacit_rng_uniform(rng) * tacit_rng_uniform(rng));
+    double x = 2 * tacit_rng_uniform(rng) - 1, m = exp(0.6 + 0.8 * x),
+           gamma = -0.5 * log(tacit_rng_uniform(rng) * tacit_rng_uniform(rng));
     double record[3] = {1, x, simulation_response(&s, log(m * gamma), 0, rng)}, product[3] = {1, x, x * x};
     tacit_records_set(records, i, record);
     for (size_t k = 0; k < 3; k++) {
@@ -410,11 +483,13 @@ static void test_counts_may_vary_more_than_a_poisson_distribution_allows(void **
   f.settings.n_warmup = 150;
   f.settings.n_draws = 500;
   assert_ok(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), err);
-  double det = a[0] * a[2] - a[1] * a[1], inverse[2][2] = {{a[2] / det, -a[1] / det}, {-a[1] / det, a[0] / det}};
+  double det = a[0] * a[2] - a[1] * a[1],
+         inverse[2][2] = {{a[2] / det, -a[1] / det}, {-a[1] / det, a[0] / det}};
   for (size_t j = 0; j < 2; j++) { /* seeds are fixed; Monte Carlo error is about 0.04 of a sd */
     tacit_summary_t summary;
     assert_ok(tacit_draws_summarise(&draws, j, &summary, &err), err);
-    double square = inverse[j][0] * inverse[j][0] * b[0] + 2 * inverse[j][0] * inverse[j][1] * b[1] + inverse[j][1] * inverse[j][1] * b[2];
+    double square = inverse[j][0] * inverse[j][0] * b[0] + 2 * inverse[j][0] * inverse[j][1] * b[1] +
+                    inverse[j][1] * inverse[j][1] * b[2];
     assert_close(summary.sd / sqrt(square), 1, 0.12);
     assert_close((summary.mean - (j == 0 ? 0.6 : 0.8)) / sqrt(square), 0, 4);
   }
@@ -456,7 +531,8 @@ static void test_what_does_not_fit_is_refused(void **state) {
 
   open_fixture(&f, 3, 1, TACIT_RELATION_ADD_REMOVE);
   f.settings.relation = TACIT_RELATION_SUBSTITUTE;
-  assert_int_equal(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err),
+                   TACIT_ERR_ARGUMENT);
   assert_true(tacit_budget_rho_spent(f.budget) <= 0);
   tacit_draws_clear(&draws);
   close_fixture(&f);
@@ -466,12 +542,14 @@ static void test_what_does_not_fit_is_refused(void **state) {
   tacit_model_t model;
   simulation_model(&small, &model);
   assert_ok(tacit_curator_new_exposed(&exposed, simulated_records(&small), &model.records, NULL, &err), err);
-  assert_int_equal(tacit_noise_aware_fit(exposed, &model.parameters, &f.settings, &draws, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_aware_fit(exposed, &model.parameters, &f.settings, &draws, &err),
+                   TACIT_ERR_ARGUMENT);
   tacit_curator_free(exposed);
   tacit_model_clear(&model);
 }
 
-/* A noise ratio above 5 is refused unseen, with an epsilon and a number of rows that would do; and they do. */
+/* A noise ratio above 5 is refused unseen, with an epsilon and a number of rows that would do; and they do.
+ */
 static void test_a_linear_regression_that_would_buy_nothing_is_refused(void **state) {
   (void)state;
   for (tacit_relation_t relation = TACIT_RELATION_SUBSTITUTE;; relation = TACIT_RELATION_ADD_REMOVE) {
@@ -482,11 +560,13 @@ static void test_a_linear_regression_that_would_buy_nothing_is_refused(void **st
     double epsilon = 0, rows = 0;
     open_family(&f, TACIT_FAMILY_GAUSSIAN, 3, 0.2, relation);
     f.settings.delta = 1e-6;
-    assert_int_equal(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err), TACIT_ERR_BUDGET);
+    assert_int_equal(tacit_noise_aware_fit(f.curator, &f.model.parameters, &f.settings, &draws, &err),
+                     TACIT_ERR_BUDGET);
     tacit_budget_events(f.budget, &n);
     assert_true(n == 0 && tacit_budget_rho_spent(f.budget) <= 0);
     const char *at = strstr(err.message, "takes epsilon ");
-    assert_true(at != NULL && sscanf(at, "takes epsilon %lf, or with this epsilon about %lf rows", &epsilon, &rows) == 2);
+    assert_true(at != NULL &&
+                sscanf(at, "takes epsilon %lf, or with this epsilon about %lf rows", &epsilon, &rows) == 2);
     tacit_noise_aware_settings_t s = f.settings;
     s.n_units = rows;
     assert_int_equal(tacit_noise_aware_check_budget(&s, NULL), TACIT_OK);
@@ -541,7 +621,8 @@ static bool is_patient(const tacit_progress_t *progress, void *user) {
   return ++patience->n_calls != patience->stop;
 }
 
-/* Nothing is charged before the first call; then draws are kept as far as all chains have them, and are those of a whole run. */
+/* Nothing is charged before the first call; then draws are kept as far as all chains have them, and are those
+ * of a whole run. */
 static void check_interruption(tacit_family_t family) {
   tacit_draws_t whole = {0};
   tacit_error_t err;
@@ -567,7 +648,8 @@ static void check_interruption(tacit_family_t family) {
       assert_int_equal(status, stop <= n_total - 100 ? TACIT_ERR_INTERRUPTED : TACIT_OK);
       assert_true(draws.n_saved >= n_kept_before);
       n_kept_before = draws.n_saved;
-      assert_memory_equal(draws.values, whole.values, draws.n_saved * draws.n_reported * sizeof *draws.values);
+      assert_memory_equal(draws.values, whole.values,
+                          draws.n_saved * draws.n_reported * sizeof *draws.values);
       tacit_draws_clear(&draws);
     }
     close_fixture(&f);
@@ -587,9 +669,11 @@ static void test_inflation_is_the_formula(void **state) {
   tacit_noise_aware_settings_t s = tacit_noise_aware_settings_default();
   s.rho = 0.5 * 0.2367 * 0.2367;
   /* sqrt(1 + 4 * 0.49 * 5 / (0.7 * 0.2367^2 * 8000 * 0.15)) */
-  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 9.8 / (0.7 * 0.2367 * 0.2367 * 1200)), 1e-12);
+  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 9.8 / (0.7 * 0.2367 * 0.2367 * 1200)),
+               1e-12);
   s.relation = TACIT_RELATION_ADD_REMOVE;
-  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 2.45 / (0.7 * 0.2367 * 0.2367 * 1200)), 1e-12);
+  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 2.45 / (0.7 * 0.2367 * 0.2367 * 1200)),
+               1e-12);
   s.rho = INFINITY;
   assert_close(tacit_noise_aware_inflation(&s, 5, 8000), 1, 0);
 }
@@ -599,30 +683,33 @@ static void test_doubt_of_the_scale_is_the_formula(void **state) {
   tacit_noise_aware_settings_t s = tacit_noise_aware_settings_default();
   s.rho = 0.5 * 0.2367 * 0.2367;
   double multiplier = 1 / (0.2 * 0.2367), per_record = sqrt(2) * multiplier / 1000;
-  assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1000), 1.69 * 4 * per_record * (1 + 0.8 * 16 * 4 * per_record), 1e-12);
+  assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1000),
+               1.69 * 4 * per_record * (1 + 0.8 * 16 * 4 * per_record), 1e-12);
   assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1e9), 0.01, 1e-4); /* the radius grows up to this noise */
   s.relation = TACIT_RELATION_ADD_REMOVE;
-  assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1000 / sqrt(2)), 1.69 * 4 * per_record * (1 + 0.8 * 16 * 4 * per_record), 1e-12);
+  assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1000 / sqrt(2)),
+               1.69 * 4 * per_record * (1 + 0.8 * 16 * 4 * per_record), 1e-12);
   s.family = TACIT_FAMILY_GAUSSIAN;
   assert_close(tacit_noise_aware_scale_doubt(&s, 4, 1000), 0, 0);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_large_budget_gives_the_non_private_posterior),
-                                     cmocka_unit_test(test_records_left_out_count_for_nothing),
-                                     cmocka_unit_test(test_budgets_converge_to_the_non_private_posterior),
-                                     cmocka_unit_test(test_tiny_budget_gives_the_prior),
-                                     cmocka_unit_test(test_charges_are_those_that_were_announced),
-                                     cmocka_unit_test(test_a_wrong_mean_is_said),
-                                     cmocka_unit_test(test_a_rare_level_does_not_widen_all),
-                                     cmocka_unit_test(test_bands_are_chosen_for_sigma_too),
-                                     cmocka_unit_test(test_what_noise_hides_is_flagged_or_in_the_interval),
-                                     cmocka_unit_test(test_counts_may_vary_more_than_a_poisson_distribution_allows),
-                                     cmocka_unit_test(test_what_does_not_fit_is_refused),
-                                     cmocka_unit_test(test_a_linear_regression_that_would_buy_nothing_is_refused),
-                                     cmocka_unit_test(test_every_failed_allocation_is_an_error_return),
-                                     cmocka_unit_test(test_an_interrupted_run_keeps_what_it_has),
-                                     cmocka_unit_test(test_inflation_is_the_formula),
-                                     cmocka_unit_test(test_doubt_of_the_scale_is_the_formula)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_large_budget_gives_the_non_private_posterior),
+      cmocka_unit_test(test_records_left_out_count_for_nothing),
+      cmocka_unit_test(test_budgets_converge_to_the_non_private_posterior),
+      cmocka_unit_test(test_tiny_budget_gives_the_prior),
+      cmocka_unit_test(test_charges_are_those_that_were_announced),
+      cmocka_unit_test(test_a_wrong_mean_is_said),
+      cmocka_unit_test(test_a_rare_level_does_not_widen_all),
+      cmocka_unit_test(test_bands_are_chosen_for_sigma_too),
+      cmocka_unit_test(test_what_noise_hides_is_flagged_or_in_the_interval),
+      cmocka_unit_test(test_counts_may_vary_more_than_a_poisson_distribution_allows),
+      cmocka_unit_test(test_what_does_not_fit_is_refused),
+      cmocka_unit_test(test_a_linear_regression_that_would_buy_nothing_is_refused),
+      cmocka_unit_test(test_every_failed_allocation_is_an_error_return),
+      cmocka_unit_test(test_an_interrupted_run_keeps_what_it_has),
+      cmocka_unit_test(test_inflation_is_the_formula),
+      cmocka_unit_test(test_doubt_of_the_scale_is_the_formula)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,7 @@
 #include "noise_aware/gaussian.h"
 #include "testing.h"
 
-static double normal_below(double x) {
-  return 0.5 * erfc(-x * 0.70710678118654752);
-}
+static double normal_below(double x) { return 0.5 * erfc(-x * 0.70710678118654752); }
 
 static void test_shares_are_of_one_whole(void **state) {
   (void)state;
@@ -27,11 +25,13 @@ static void test_shares_are_of_one_whole(void **state) {
     s.relation = TACIT_RELATION_ADD_REMOVE;
     double present = tacit_gaussian_noise_ratio(&s);
     s.relation = TACIT_RELATION_SUBSTITUTE;
-    assert_true(present < tacit_gaussian_noise_ratio(&s) && tacit_noise_aware_is_noisy(&s) == (tacit_gaussian_noise_ratio(&s) > 2));
+    assert_true(present < tacit_gaussian_noise_ratio(&s) &&
+                tacit_noise_aware_is_noisy(&s) == (tacit_gaussian_noise_ratio(&s) > 2));
   }
 }
 
-/* Expected counts of a normal response, and of one with seven values, of which a fine histogram shows nothing but spikes. */
+/* Expected counts of a normal response, and of one with seven values, of which a fine histogram shows nothing
+ * but spikes. */
 static void test_a_histogram_tells_where_the_response_is(void **state) {
   (void)state;
   enum { n_cells = 256 };
@@ -60,13 +60,15 @@ static void test_a_histogram_tells_where_the_response_is(void **state) {
 static void fill_normal(size_t n_cells, double n, double mean, double sd, double *counts) {
   double below = 0;
   for (size_t i = 0; i < n_cells; i++) {
-    double up_to = i + 1 < n_cells ? normal_below((-1 + 2.0 * (double)(i + 1) / (double)n_cells - mean) / sd) : 1;
+    double up_to =
+        i + 1 < n_cells ? normal_below((-1 + 2.0 * (double)(i + 1) / (double)n_cells - mean) / sd) : 1;
     counts[i] = n * (up_to - below);
     below = up_to;
   }
 }
 
-/* Features that fill a small part of their bounds, codes of two values most of which are one, a feature of one value, two-valued ones. */
+/* Features that fill a small part of their bounds, codes of two values most of which are one, a feature of
+ * one value, two-valued ones. */
 static void test_counts_tell_where_features_are(void **state) {
   (void)state;
   enum { n_cells = 128 };
@@ -91,7 +93,8 @@ static void test_counts_tell_where_features_are(void **state) {
   assert_true(at.mean > -1 && at.mean < -0.95 && at.sd > 0.4);
 }
 
-/* A posterior of known moments: at the truth the density is highest, and theta and sigma are those of the point. */
+/* A posterior of known moments: at the truth the density is highest, and theta and sigma are those of the
+ * point. */
 static double flat_prior(const void *ctx, const double *theta, double *grad) {
   (void)ctx, (void)theta, (void)grad;
   return 0;
@@ -103,7 +106,12 @@ static void test_the_density_is_highest_at_the_truth(void **state) {
   const tacit_parameters_t parameters = {.dim = d + 1, .log_prior = flat_prior};
   const double truth[d + 1] = {0.1, -0.3, 0.2, log(0.9)};
   tacit_linear_posterior_t *p = calloc(1, sizeof *p);
-  *p = (tacit_linear_posterior_t){.d = d, .dim = d + 1, .parameters = &parameters, .scale = 0.2, .square_var = 1e-6, .location = {.sd = 0.2, .log_error = 1}};
+  *p = (tacit_linear_posterior_t){.d = d,
+                                  .dim = d + 1,
+                                  .parameters = &parameters,
+                                  .scale = 0.2,
+                                  .square_var = 1e-6,
+                                  .location = {.sd = 0.2, .log_error = 1}};
   for (size_t i = 0; i < d; i++) {
     p->moments[i * d + i] = p->factor[i * d + i] = 1;
     p->cov[i * d + i] = 2e-6;

@@ -74,7 +74,8 @@ static void test_kernels_agree_with_plain_sums_to_the_last_bit_of_each_other(voi
   (void)state;
   enum { n = 48, d = 5, m = 7 };
   tacit_rng_t *rng = generator(2);
-  double f[d * n], c[m * n], weight[d * m], y[d * m], same[d * m], out[n], again[n], wide[d * n], same_wide[d * n];
+  double f[d * n], c[m * n], weight[d * m], y[d * m], same[d * m], out[n], again[n], wide[d * n],
+      same_wide[d * n];
   for (size_t i = 0; i < d * n; i++) {
     f[i] = tacit_rng_normal(rng);
   }

@@ -1,7 +1,8 @@
 /*
- * Whatever numbers are released, a fit that has spent its budget ends with draws that are numbers, and so does one from what was kept. Numbers are
- * changed as they are released, so that what follows goes by them: points of later releases, the mode that is sought, the posterior. Those that no
- * records and no noise bring about may end in an error, as releases that somebody edited may.
+ * Whatever numbers are released, a fit that has spent its budget ends with draws that are numbers, and so
+ * does one from what was kept. Numbers are changed as they are released, so that what follows goes by them:
+ * points of later releases, the mode that is sought, the posterior. Those that no records and no noise bring
+ * about may end in an error, as releases that somebody edited may.
  */
 #include <float.h>
 
@@ -36,21 +37,33 @@ static struct {
 
 static double changed(double value, size_t i, size_t spike, double size) {
   switch (adversary.kind) {
-    case ZERO: return 0;
-    case FLIPPED: return -value;
-    case SCALED: return value * adversary.size;
-    case NEGATIVE: return -fabs(value) - size;
-    case EQUAL: return size;
-    case NORMAL: return size * tacit_rng_normal(adversary.rng);
-    case SPIKE: return i == spike ? size : value;
-    case ALTERNATE: return i % 2 == 0 ? size : -size;
-    default: return value;
+  case ZERO:
+    return 0;
+  case FLIPPED:
+    return -value;
+  case SCALED:
+    return value * adversary.size;
+  case NEGATIVE:
+    return -fabs(value) - size;
+  case EQUAL:
+    return size;
+  case NORMAL:
+    return size * tacit_rng_normal(adversary.rng);
+  case SPIKE:
+    return i == spike ? size : value;
+  case ALTERNATE:
+    return i % 2 == 0 ? size : -size;
+  default:
+    return value;
   }
 }
 
-tacit_status_t __real_tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release, tacit_error_t *err);
-tacit_status_t __wrap_tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release, tacit_error_t *err);
-tacit_status_t __wrap_tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release, tacit_error_t *err) {
+tacit_status_t __real_tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release,
+                                         tacit_error_t *err);
+tacit_status_t __wrap_tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release,
+                                         tacit_error_t *err);
+tacit_status_t __wrap_tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release,
+                                         tacit_error_t *err) {
   if (adversary.kind != AS_IT_IS && tacit_rng_uniform(adversary.rng) < adversary.share) {
     size_t spike = (size_t)(tacit_rng_uniform(adversary.rng) * (double)release->n_values);
     double size = adversary.size * release->noise_sd, moves = release->noise_sd / release->noise_multiplier;
@@ -105,7 +118,10 @@ typedef struct model_of {
 static void open_program(const engine_t *e, uint64_t seed, model_of_t *of) {
   tacit_error_t err;
   double theta[PROGRAM_D];
-  const program_setup_t s = {.n = e->n, .max_rows = e->max_rows, .share = 0.5, .is_weibull = e->program == program_weibull,
+  const program_setup_t s = {.n = e->n,
+                             .max_rows = e->max_rows,
+                             .share = 0.5,
+                             .is_weibull = e->program == program_weibull,
                              .is_student = e->program == program_student};
   tacit_program_settings_t settings = {.records = "", .keeps_responses = true, .is_followed_to_bound = true};
   assert_ok(tacit_program_parse(&of->program, e->program, strlen(e->program), &settings, &err), err);
@@ -139,7 +155,8 @@ static void open_regression(const engine_t *e, tacit_rng_t *rng, model_of_t *of)
 
 /* ---- the fit ---- */
 
-static const bool two_valued[SIMULATION_MAX_DIM] = {[2] = true, [6] = true, [10] = true, [14] = true, [18] = true, [22] = true};
+static const bool two_valued[SIMULATION_MAX_DIM] = {
+    [2] = true, [6] = true, [10] = true, [14] = true, [18] = true, [22] = true};
 
 static void set_fit(const engine_t *e, const model_of_t *of, tacit_noise_aware_settings_t *settings) {
   tacit_error_t err;
@@ -174,7 +191,9 @@ typedef struct ends {
   tacit_error_t err;
 } ends_t;
 
-static size_t n_numbers(const tacit_draws_t *draws) { return draws->n_chains * draws->n_saved * draws->n_reported; }
+static size_t n_numbers(const tacit_draws_t *draws) {
+  return draws->n_chains * draws->n_saved * draws->n_reported;
+}
 
 static void fit(const engine_t *e, uint64_t seed, ends_t *ends) {
   tacit_budget_t *budget;
@@ -204,7 +223,8 @@ static void fit(const engine_t *e, uint64_t seed, ends_t *ends) {
   ends->is_flagged = tacit_checks_forbid_intervals(&evidence.checks);
   ends->are_numbers = are_finite(&draws);
   ends->again = tacit_noise_aware_fit(NULL, &of.model.parameters, &settings, &again, err);
-  ends->are_alike = n_numbers(&again) == n_numbers(&draws) && memcmp(again.values, draws.values, n_numbers(&draws) * sizeof *draws.values) == 0;
+  ends->are_alike = n_numbers(&again) == n_numbers(&draws) &&
+                    memcmp(again.values, draws.values, n_numbers(&draws) * sizeof *draws.values) == 0;
   tacit_draws_clear(&again);
   tacit_draws_clear(&draws);
   tacit_releases_clear(&releases);
@@ -227,7 +247,8 @@ static void choose(const engine_t *e, uint64_t seed, bool is_possible) {
   tacit_rng_free(adversary.rng);
   assert_ok(tacit_rng_new(&adversary.rng, key, (uint64_t)(e - engines), &err), err);
   adversary.kind = (kind_t)(seed % N_KINDS);
-  adversary.size = sizes[(size_t)(tacit_rng_uniform(adversary.rng) * 7)] * (tacit_rng_uniform(adversary.rng) < 0.5 ? -1 : 1);
+  adversary.size = sizes[(size_t)(tacit_rng_uniform(adversary.rng) * 7)] *
+                   (tacit_rng_uniform(adversary.rng) < 0.5 ? -1 : 1);
   adversary.share = seed % 3 == 0 ? 1 : tacit_rng_uniform(adversary.rng);
   adversary.is_possible = is_possible;
   adversary.n = (double)e->n;
@@ -244,9 +265,11 @@ static void check_all(bool is_possible) {
       ends_t ends = {0};
       choose(&engines[i], seed, is_possible);
       fit(&engines[i], seed, &ends);
-      bool is_answered = ends.first == TACIT_OK && ends.again == TACIT_OK && ends.are_numbers && ends.are_alike;
+      bool is_answered =
+          ends.first == TACIT_OK && ends.again == TACIT_OK && ends.are_numbers && ends.are_alike;
       if (!is_answered && (is_possible || ends.first == TACIT_OK || ends.err.message[0] == '\0')) {
-        fail_msg("%s, seed %d: status %d and %d, %s", engines[i].name, (int)seed, ends.first, ends.again, ends.err.message);
+        fail_msg("%s, seed %d: status %d and %d, %s", engines[i].name, (int)seed, ends.first, ends.again,
+                 ends.err.message);
       }
       n_answers += is_answered;
       n_flagged += ends.is_flagged;

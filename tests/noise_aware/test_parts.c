@@ -1,4 +1,5 @@
-/* The parts of noise-aware regression against plain computations: population, process, density and gradient. */
+/* The parts of noise-aware regression against plain computations: population, process, density and gradient.
+ */
 #include <string.h>
 
 #include "noise_aware/kernel.h"
@@ -17,7 +18,8 @@ static void test_population_has_the_moments_asked_for(void **state) {
     cov[i] = correlation[i] * sd[i / p] * sd[i % p];
   }
   tacit_shape_t shape = {.p = p, .is_two_valued = is_two_valued, .mean = mean, .cov = cov};
-  double *normals = malloc(n * p * sizeof *normals), *rows = malloc(n * (p + 1) * sizeof *rows), second[16] = {0}, want[16];
+  double *normals = malloc(n * p * sizeof *normals), *rows = malloc(n * (p + 1) * sizeof *rows),
+         second[16] = {0}, want[16];
   tacit_rng_t *rng = generator(3);
   for (size_t i = 0; i < n * p; i++) {
     normals[i] = tacit_rng_normal(rng);
@@ -93,7 +95,8 @@ static void define_distribution(const fixture_t *f, const double *theta, double 
       for (size_t j = 0; j < d; j++) {
         eta += theta[j] * s->x[j * n + k];
       }
-      double spread = tacit_family_moments(f->s.family, f->s.upper, eta).mean - f->s.upper / 2 - r->spread[i / d * n + k];
+      double spread =
+          tacit_family_moments(f->s.family, f->s.upper, eta).mean - f->s.upper / 2 - r->spread[i / d * n + k];
       lines[i * n + k] = r->rows[i * n + k] * spread;
       average[i] += s->weight[k] * lines[i * n + k];
     }
@@ -111,8 +114,8 @@ static void define_distribution(const fixture_t *f, const double *theta, double 
           eta += theta[l] * s->x[l * n + k];
         }
         tacit_family_moments_t m = tacit_family_moments(f->s.family, f->s.upper, eta);
-        sampling +=
-            s->weight[k] * ((1 + r->excess) * m.variance + r->excess_square * m.mean * m.mean) * r->sampled[i * n + k] * r->sampled[j * n + k];
+        sampling += s->weight[k] * ((1 + r->excess) * m.variance + r->excess_square * m.mean * m.mean) *
+                    r->sampled[i * n + k] * r->sampled[j * n + k];
         plain += s->weight[k] * (lines[i * n + k] - average[i]) * (lines[j * n + k] - average[j]);
       }
       for (size_t a = 0; a < q; a++) {
@@ -122,9 +125,10 @@ static void define_distribution(const fixture_t *f, const double *theta, double 
         }
       }
       sampling += r->clustered != NULL ? r->clustered[i * TACIT_AWARE_ROUNDS * d + j] / r->n : 0;
-      cov[i * width + j] = r->n * sampling + r->n * r->n * (moments + (plain - known) / surrogate_weight) +
-                           (r->n_error * r->n_error + r->unit_rows.error * r->unit_rows.error) * mean[i] * mean[j] +
-                           (i == j ? r->noise_var[i / d] : 0) + (i / d == j / d ? r->doubt[i * d + j % d] : 0);
+      cov[i * width + j] =
+          r->n * sampling + r->n * r->n * (moments + (plain - known) / surrogate_weight) +
+          (r->n_error * r->n_error + r->unit_rows.error * r->unit_rows.error) * mean[i] * mean[j] +
+          (i == j ? r->noise_var[i / d] : 0) + (i / d == j / d ? r->doubt[i * d + j % d] : 0);
     }
   }
   free(lines);
@@ -136,7 +140,8 @@ static void share_something(fixture_t *f) {
   size_t width = TACIT_AWARE_ROUNDS * f->s.d;
   for (size_t i = 0; f->rounds.clustered != NULL && i < width * width; i++) {
     size_t a = i / width, b = i % width;
-    f->rounds.clustered[i] = f->rounds.noise_var[0] * (0.1 * cos((double)a) * cos((double)b) + (a == b ? 0.3 : 0));
+    f->rounds.clustered[i] =
+        f->rounds.noise_var[0] * (0.1 * cos((double)a) * cos((double)b) + (a == b ? 0.3 : 0));
   }
 }
 
@@ -178,13 +183,16 @@ static void test_distribution_of_the_scores_is_their_definition(void **state) {
   fixture_rows = &one_row;
 }
 
-/* A unit of k rows has weight min(1, c / k) for each: k of them in the mean, their squares in the variance, by hand for three sizes. */
+/* A unit of k rows has weight min(1, c / k) for each: k of them in the mean, their squares in the variance,
+ * by hand for three sizes. */
 static void test_rows_of_a_unit_share_its_radius(void **state) {
   (void)state;
   static const struct {
     double reach, sum, square;
-  } cases[] = {
-      {100, 3.35, 3.35}, {5, 0.5 + 0.6 + 1.5, 0.5 + 0.6 + 1}, {2, 0.5 + 0.4 + 0.6, 0.5 + 0.8 / 3 + 0.16}, {0.5, 0.5, 0.125 + 0.05 / 3 + 0.01}};
+  } cases[] = {{100, 3.35, 3.35},
+               {5, 0.5 + 0.6 + 1.5, 0.5 + 0.6 + 1},
+               {2, 0.5 + 0.4 + 0.6, 0.5 + 0.8 / 3 + 0.16},
+               {0.5, 0.5, 0.125 + 0.05 / 3 + 0.01}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     double sum, root;
     tacit_aware_weigh(&several_rows, cases[i].reach, &sum, &root);
@@ -197,8 +205,9 @@ static void test_rows_of_a_unit_share_its_radius(void **state) {
 }
 
 /*
- * At a budget without noise to speak of, the process knows what was released: the mean of v x x' over the records at the point of
- * the information, which the surrogate alone misses by several times as much. The point: that of the second score.
+ * At a budget without noise to speak of, the process knows what was released: the mean of v x x' over the
+ * records at the point of the information, which the surrogate alone misses by several times as much. The
+ * point: that of the second score.
  */
 static void test_the_process_learns_the_information(void **state) {
   (void)state;
@@ -208,10 +217,13 @@ static void test_the_process_learns_the_information(void **state) {
   release_rounds(&f, 1);
   const tacit_surrogate_t *s = &f.surrogate;
   size_t n = s->n_rows, d = 4;
-  double theta[4] = {0.3, 0.8, -0.6, 0.4}, factor[16] = {0.05, 0, 0, 0, 0, 0.05, 0, 0, 0, 0, 0.05, 0, 0, 0, 0, 0.05}, exact[10], sd;
-  tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 1.01, 0}; /* v |x|^2 <= 1: nothing is weighted */
+  double theta[4] = {0.3, 0.8, -0.6, 0.4},
+         factor[16] = {0.05, 0, 0, 0, 0, 0.05, 0, 0, 0, 0, 0.05, 0, 0, 0, 0, 0.05}, exact[10], sd;
+  tacit_score_point_t point = {
+      TACIT_FAMILY_BERNOULLI, 1, theta, NULL, 1.01, 0}; /* v |x|^2 <= 1: nothing is weighted */
   assert_ok(tacit_curator_release_information(f.curator, &point, 0.02, exact, &sd, &err), err);
-  tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng, theta, factor, share_information};
+  tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng,
+                               theta,     factor,      share_information};
   double error[2] = {0};
   for (int after = 0; after < 2; after++) {
     for (size_t i = 0, p = 0; i < d; i++) {
@@ -222,7 +234,8 @@ static void test_the_process_learns_the_information(void **state) {
           for (size_t l = 0; l < d; l++) {
             eta += theta[l] * s->x[l * n + k];
           }
-          mean += f.rounds.scale[k] * tacit_family_moments(TACIT_FAMILY_BERNOULLI, 1, eta).variance * s->x[i * n + k] * s->x[j * n + k];
+          mean += f.rounds.scale[k] * tacit_family_moments(TACIT_FAMILY_BERNOULLI, 1, eta).variance *
+                  s->x[i * n + k] * s->x[j * n + k];
         }
         error[after] = fmax(error[after], fabs(mean - exact[p] / (i == j ? 1 : sqrt(2)) / f.rounds.n));
       }
@@ -241,8 +254,8 @@ static void test_the_process_learns_the_information(void **state) {
 }
 
 /*
- * Without noise to speak of, counts of variance m + m^2 / 2 are told from those of variance (1 + a) m by how their squares lie: a is
- * small and b is not (0.13 and 0.28; seeds are fixed).
+ * Without noise to speak of, counts of variance m + m^2 / 2 are told from those of variance (1 + a) m by how
+ * their squares lie: a is small and b is not (0.13 and 0.28; seeds are fixed).
  */
 static void test_squares_tell_how_counts_vary(void **state) {
   (void)state;
@@ -253,7 +266,8 @@ static void test_squares_tell_how_counts_vary(void **state) {
   fixture_varies_more = false;
   f.settings.rho *= 0.5;
   release_rounds(&f, 3);
-  tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng, fixture_truth, NULL, share_squares};
+  tacit_round_place_t place = {f.curator,     &f.settings, &f.model.parameters, f.rng,
+                               fixture_truth, NULL,        share_squares};
   assert_ok(tacit_rounds_learn_dispersion(&f.rounds, &place, &err), err);
   assert_true(f.rounds.excess >= 0 && f.rounds.excess < 0.3);
   assert_true(f.rounds.excess_square > 0.15 && f.rounds.excess_square < 0.8);
@@ -261,8 +275,9 @@ static void test_squares_tell_how_counts_vary(void **state) {
 }
 
 /*
- * Without noise to speak of, and with independent rows taken for a tenth of what they vary by: what is found to be shared makes up for it,
- * to the squares of the last score. (Rows of U are shrunk, so that nothing is below 0 and raised.)
+ * Without noise to speak of, and with independent rows taken for a tenth of what they vary by: what is found
+ * to be shared makes up for it, to the squares of the last score. (Rows of U are shrunk, so that nothing is
+ * below 0 and raised.)
  */
 static void test_what_rows_share_is_what_squares_are_short_of(void **state) {
   (void)state;
@@ -279,9 +294,11 @@ static void test_what_rows_share_is_what_squares_are_short_of(void **state) {
     f.rounds.sampled[i] *= 0.3;
   }
   memset(f.rounds.doubt, 0, width * 4 * sizeof *f.rounds.doubt);
-  tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng, theta, NULL, share_clusters};
+  tacit_round_place_t place = {f.curator, &f.settings, &f.model.parameters, f.rng,
+                               theta,     NULL,        share_clusters};
   assert_ok(tacit_rounds_learn_clusters(&f.rounds, &place, &err), err);
-  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, f.rounds.last_theta, f.rounds.last_whiten, f.rounds.radius[2], 0};
+  const tacit_score_point_t point = {TACIT_FAMILY_BERNOULLI, 1, f.rounds.last_theta, f.rounds.last_whiten,
+                                     f.rounds.radius[2],     0};
   assert_ok(tacit_curator_release_score_squares(f.curator, &point, 2e-4, released, &sd, &err), err);
   for (size_t i = 0; i < width * width; i++) {
     size_t a = i / width, b = i % width;
@@ -291,7 +308,8 @@ static void test_what_rows_share_is_what_squares_are_short_of(void **state) {
       for (size_t j = 0; j < 4; j++) {
         eta += theta[j] * f.surrogate.x[j * f.surrogate.n_rows + k];
       }
-      own += f.rounds.n * f.surrogate.weight[k] * tacit_family_moments(TACIT_FAMILY_BERNOULLI, 1, eta).variance *
+      own += f.rounds.n * f.surrogate.weight[k] *
+             tacit_family_moments(TACIT_FAMILY_BERNOULLI, 1, eta).variance *
              f.rounds.sampled[a * f.surrogate.n_rows + k] * f.rounds.sampled[b * f.surrogate.n_rows + k];
     }
     cov[i] = own + f.rounds.clustered[i];
@@ -299,7 +317,8 @@ static void test_what_rows_share_is_what_squares_are_short_of(void **state) {
   for (size_t i = 0, p = 0; i < 4; i++) {
     for (size_t j = i; j < 4; j++, p++) {
       double scale = released[0];
-      assert_close(cov[(at + i) * width + at + j] / scale, released[p] / (i == j ? 1 : sqrt(2)) / scale, 0.05); /* six sds of the noise of both */
+      assert_close(cov[(at + i) * width + at + j] / scale, released[p] / (i == j ? 1 : sqrt(2)) / scale,
+                   0.05); /* six sds of the noise of both */
     }
   }
   close_fixture(&f);

@@ -18,7 +18,8 @@ static person_setup_t setup(tacit_family_t family, double phi, double epsilon, t
                           .phi = phi};
 }
 
-/* Standard deviations beside the sandwich's, and means; seeds are fixed, Monte Carlo error is about .04 of a sd. Returns the least ratio. */
+/* Standard deviations beside the sandwich's, and means; seeds are fixed, Monte Carlo error is about .04 of a
+ * sd. Returns the least ratio. */
 static double check_sandwich(person_setup_t p, bool must_agree) {
   simulation_fit_t fit;
   double least = INFINITY;
@@ -26,14 +27,15 @@ static double check_sandwich(person_setup_t p, bool must_agree) {
   for (size_t j = 0; j < fit.d; j++) {
     double ratio = fit.sd[j] / p.plain_sd[j];
     least = fmin(least, ratio);
-    assert_true(!must_agree || (fabs(fit.mean[j] - p.plain_mean[j]) < 0.35 * p.plain_sd[j] && ratio > 0.88 && ratio < 1.2));
+    assert_true(!must_agree ||
+                (fabs(fit.mean[j] - p.plain_mean[j]) < 0.35 * p.plain_sd[j] && ratio > 0.88 && ratio < 1.2));
   }
   return least;
 }
 
 /*
- * At a budget without noise to speak of: the sandwich by persons, of coefficients of the person and of the row. Where rows of a person are
- * taken for independent, sds of the former are .6 of it.
+ * At a budget without noise to speak of: the sandwich by persons, of coefficients of the person and of the
+ * row. Where rows of a person are taken for independent, sds of the former are .6 of it.
  */
 static void test_a_large_budget_gives_the_sandwich_by_persons(void **state) {
   (void)state;
@@ -44,11 +46,13 @@ static void test_a_large_budget_gives_the_sandwich_by_persons(void **state) {
     p.s.fault = TACIT_FAULT_ROWS_INDEPENDENT;
     assert_true(check_sandwich(p, false) < 0.8);
   }
-  check_sandwich(setup(TACIT_FAMILY_BERNOULLI, 1, 1e6, TACIT_RELATION_SUBSTITUTE), true); /* rows that are independent */
+  check_sandwich(setup(TACIT_FAMILY_BERNOULLI, 1, 1e6, TACIT_RELATION_SUBSTITUTE),
+                 true); /* rows that are independent */
   check_sandwich(setup(TACIT_FAMILY_POISSON, 0.7, 1e6, TACIT_RELATION_SUBSTITUTE), true);
 }
 
-/* What is charged is what was announced; a model of which rows of a unit are not known to be handled is refused before anything is. */
+/* What is charged is what was announced; a model of which rows of a unit are not known to be handled is
+ * refused before anything is. */
 static void test_units_are_charged_as_announced_or_refused(void **state) {
   (void)state;
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
@@ -75,13 +79,14 @@ static void test_units_are_charged_as_announced_or_refused(void **state) {
   settings.family = TACIT_FAMILY_GAUSSIAN;
   settings.upper = 1;
   settings.releases = &none;
-  assert_int_equal(tacit_noise_aware_fit(NULL, &model.parameters, &settings, &draws, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_noise_aware_fit(NULL, &model.parameters, &settings, &draws, &err),
+                   TACIT_ERR_ARGUMENT);
   assert_string_equal(err.field, "max_rows");
   tacit_model_clear(&model);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_large_budget_gives_the_sandwich_by_persons), 
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_large_budget_gives_the_sandwich_by_persons),
                                      cmocka_unit_test(test_units_are_charged_as_announced_or_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
- * Programs by centred scores: at a large budget the posterior is the non-private one, and errors that are easily made are found: the
- * last two rounds taken for independent data, E v v' for E v s', and rows of a person for persons. experiments/program_rounds.c measures coverage.
+ * Programs by centred scores: at a large budget the posterior is the non-private one, and errors that are
+ * easily made are found: the last two rounds taken for independent data, E v v' for E v s', and rows of a
+ * person for persons. experiments/program_rounds.c measures coverage.
  */
 #include "program_simulation.h"
 
@@ -17,8 +18,8 @@ static program_setup_t setup(bool is_weibull, double epsilon) {
 }
 
 /*
- * Means within 0.8 sds of those without noise (clipped scores make another estimator), sds within 8 % of theirs in the geometric mean. Seeded: no
- * chance is left.
+ * Means within 0.8 sds of those without noise (clipped scores make another estimator), sds within 8 % of
+ * theirs in the geometric mean. Seeded: no chance is left.
  */
 static bool is_the_posterior(const program_setup_t *s) {
   program_result_t r;
@@ -40,7 +41,8 @@ static void test_a_large_budget_gives_the_posterior(void **state) {
     assert_false(is_the_posterior(&s));
   }
   program_setup_t s = setup(false, 1e6);
-  s.fault = TACIT_FAULT_SQUARES_FOR_SLOPES; /* clipping is what parts the two: of the Weibull model hardly any score is clipped */
+  s.fault = TACIT_FAULT_SQUARES_FOR_SLOPES; /* clipping is what parts the two: of the Weibull model hardly any
+                                               score is clipped */
   assert_false(is_the_posterior(&s));
 }
 
@@ -51,12 +53,14 @@ static void test_add_remove_answers_too(void **state) {
   assert_true(is_the_posterior(&s));
 }
 
-/* Misfit that is not seen: of some records at epsilon 1, fewer of more records, and none where the clip has opened. */
+/* Misfit that is not seen: of some records at epsilon 1, fewer of more records, and none where the clip has
+ * opened. */
 static void test_what_is_not_seen_is_foretold(void **state) {
   (void)state;
   const tacit_record_model_t records = {.dim = 4};
   double share[3], moved[3];
-  static const double rho[] = {0.028, 0.028, 1e4}, n[] = {8000, 80000, 8000}; /* epsilon 1 has a rho of .028 at delta 1e-6 */
+  static const double rho[] = {0.028, 0.028, 1e4},
+                      n[] = {8000, 80000, 8000}; /* epsilon 1 has a rho of .028 at delta 1e-6 */
   for (size_t i = 0; i < 3; i++) {
     tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
     settings.records = &records;
@@ -93,8 +97,8 @@ static void test_no_fit_ends_far_away(void **state) {
 }
 
 /*
- * Lognormal times as Weibull ones, at a budget at which scores beyond the clip say next to nothing: the answer is some sds off, and lengths of scores
- * say so. Seeded: no chance is left.
+ * Lognormal times as Weibull ones, at a budget at which scores beyond the clip say next to nothing: the
+ * answer is some sds off, and lengths of scores say so. Seeded: no chance is left.
  */
 static void test_other_tails_are_said_at_a_small_budget(void **state) {
   (void)state;
@@ -112,8 +116,9 @@ static void test_other_tails_are_said_at_a_small_budget(void **state) {
 }
 
 /*
- * 400 persons of 1 to 12 rows that are much alike: errors at a large budget are as large as sds say. Ten runs of five parameters; were these 50
- * errors normal and independent, their mean square would be above 2 once in 10^5. Rows taken for persons give 4 to 5.
+ * 400 persons of 1 to 12 rows that are much alike: errors at a large budget are as large as sds say. Ten runs
+ * of five parameters; were these 50 errors normal and independent, their mean square would be above 2 once in
+ * 10^5. Rows taken for persons give 4 to 5.
  */
 static double error_of_persons(bool is_weibull, bool forgets_units, tacit_relation_t relation) {
   double square = 0;
@@ -143,8 +148,8 @@ static void test_rows_of_a_person_hang_together(void **state) {
 }
 
 /*
- * Degrees of freedom, of which 4000 records tell little at small budgets, and the residual scale trade off along a curve, and the prior's mode is far
- * off. Seeded: no chance is left.
+ * Degrees of freedom, of which 4000 records tell little at small budgets, and the residual scale trade off
+ * along a curve, and the prior's mode is far off. Seeded: no chance is left.
  */
 static void fit_student(double epsilon, tacit_fault_t fault, program_result_t *r) {
   program_setup_t s = setup(false, epsilon);
@@ -168,7 +173,8 @@ static void test_a_curved_trade_off_is_followed_or_said(void **state) {
   assert_true(r.is_flagged || error_of_scale(&r) < 3);
 }
 
-/* Of a normal prior with a known sd its share of the posterior's precision is the ratio of variances. Nothing bent is foretold of what is not. */
+/* Of a normal prior with a known sd its share of the posterior's precision is the ratio of variances. Nothing
+ * bent is foretold of what is not. */
 static void test_the_share_of_the_prior_is_that_of_its_precision(void **state) {
   (void)state;
   program_setup_t s = setup(false, 2);
@@ -200,7 +206,8 @@ static double any_size(uint64_t *seed) {
   return u < 0.1 ? 0 : pow(10, 24 * uniform(seed) - 12) * (u < 0.5 ? 1 : -1);
 }
 
-static void make_up_releases(bool is_extreme, double n, uint64_t *seed, size_t d, tacit_program_seen_t *seen) {
+static void make_up_releases(bool is_extreme, double n, uint64_t *seed, size_t d,
+                             tacit_program_seen_t *seen) {
   *seen = (tacit_program_seen_t){.clip = 2, .most = 10, .cap = 2};
   double size = is_extreme ? fabs(any_size(seed)) + 1e-6 : 0.05 * sqrt(n);
   seen->score_sd = seen->tails_sd = size;
@@ -238,7 +245,8 @@ static void test_no_released_numbers_are_without_an_answer(void **state) {
     tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
     tacit_error_t err = {0};
     double mode[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
-    *run = (tacit_program_run_t){.parameters = &parameters, .settings = &settings, .n = 1 + pow(10, 6 * uniform(&seed))};
+    *run = (tacit_program_run_t){
+        .parameters = &parameters, .settings = &settings, .n = 1 + pow(10, 6 * uniform(&seed))};
     make_up_releases(true, run->n, &seed, d, &run->last[0]);
     make_up_releases(true, run->n, &seed, d, &run->last[1]);
     tacit_program_conclude(run);
@@ -248,14 +256,16 @@ static void test_no_released_numbers_are_without_an_answer(void **state) {
     for (size_t j = 0; j < d; j++) {
       assert_true(isfinite(mode[j]) && isfinite(cov[j * (d + 1)]) && cov[j * (d + 1)] > 0);
     }
-    assert_false(isnan(run->said.last_step) || isnan(run->said.information) || isnan(run->said.tails) || isnan(run->said.excess));
+    assert_false(isnan(run->said.last_step) || isnan(run->said.information) || isnan(run->said.tails) ||
+                 isnan(run->said.excess));
   }
   free(run);
 }
 
 /*
- * A slope that is known to 20 % widens what is far from the point of release: at e = 10 sds of sampling the likelihood is not what it is where the slope
- * is known. Mean square, by the likelihood, of truths whose slopes have that noise: above 3 where it is left out.
+ * A slope that is known to 20 % widens what is far from the point of release: at e = 10 sds of sampling the
+ * likelihood is not what it is where the slope is known. Mean square, by the likelihood, of truths whose
+ * slopes have that noise: above 3 where it is left out.
  */
 static double error_by_slopes(tacit_fault_t fault) {
   enum { N_RUNS = 400 };
@@ -276,15 +286,20 @@ static double error_by_slopes(tacit_fault_t fault) {
     for (size_t j = 0; j < 3; j++) { /* what was released is off what is true */
       slope[j] += 0.2 * n * program_normal(&seed) * (j == 1 ? sqrt(0.5) : 1);
     }
-    seen->score[0] = slope[0] * e[0] + slope[1] * e[1] + hypot(sqrt(n), seen->score_sd) * program_normal(&seed);
-    seen->score[1] = slope[1] * e[0] + slope[2] * e[1] + hypot(sqrt(n), seen->score_sd) * program_normal(&seed);
+    seen->score[0] =
+        slope[0] * e[0] + slope[1] * e[1] + hypot(sqrt(n), seen->score_sd) * program_normal(&seed);
+    seen->score[1] =
+        slope[1] * e[0] + slope[2] * e[1] + hypot(sqrt(n), seen->score_sd) * program_normal(&seed);
     tacit_program_conclude(run);
-    double mode[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX], truth[2], back[4] = {seen->whiten[0], seen->whiten[2], 0, seen->whiten[3]};
+    double mode[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX], truth[2],
+        back[4] = {seen->whiten[0], seen->whiten[2], 0, seen->whiten[3]};
     tacit_error_t err;
     program_ok(tacit_program_find_posterior(run, mode, cov, &err), &err);
     truth[0] = back[0] * e[0] + back[1] * e[1];
     truth[1] = back[3] * e[1];
-    program_ok(tacit_program_invert_positive(d, memcpy(precision, cov, sizeof precision)) ? TACIT_OK : TACIT_ERR_NUMERIC, &err);
+    program_ok(tacit_program_invert_positive(d, memcpy(precision, cov, sizeof precision)) ? TACIT_OK
+                                                                                          : TACIT_ERR_NUMERIC,
+               &err);
     for (size_t j = 0; j < d; j++) {
       off[j] = mode[j] - truth[j];
     }
@@ -307,13 +322,17 @@ static void test_no_interval_is_narrower_than_what_was_released_allows(void **st
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_large_budget_gives_the_posterior), cmocka_unit_test(test_add_remove_answers_too),
-                                     cmocka_unit_test(test_what_is_not_seen_is_foretold), cmocka_unit_test(test_a_tiny_budget_is_refused), cmocka_unit_test(test_no_fit_ends_far_away),
-                                     cmocka_unit_test(test_other_tails_are_said_at_a_small_budget),
-                                     cmocka_unit_test(test_rows_of_a_person_hang_together),
-                                     cmocka_unit_test(test_a_curved_trade_off_is_followed_or_said),
-                                     cmocka_unit_test(test_the_share_of_the_prior_is_that_of_its_precision),
-                                     cmocka_unit_test(test_no_released_numbers_are_without_an_answer),
-                                     cmocka_unit_test(test_no_interval_is_narrower_than_what_was_released_allows)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_large_budget_gives_the_posterior),
+      cmocka_unit_test(test_add_remove_answers_too),
+      cmocka_unit_test(test_what_is_not_seen_is_foretold),
+      cmocka_unit_test(test_a_tiny_budget_is_refused),
+      cmocka_unit_test(test_no_fit_ends_far_away),
+      cmocka_unit_test(test_other_tails_are_said_at_a_small_budget),
+      cmocka_unit_test(test_rows_of_a_person_hang_together),
+      cmocka_unit_test(test_a_curved_trade_off_is_followed_or_said),
+      cmocka_unit_test(test_the_share_of_the_prior_is_that_of_its_precision),
+      cmocka_unit_test(test_no_released_numbers_are_without_an_answer),
+      cmocka_unit_test(test_no_interval_is_narrower_than_what_was_released_allows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

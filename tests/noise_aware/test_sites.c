@@ -1,4 +1,5 @@
-/* Linear regressions of several sites: the posterior is one prior times the likelihoods of all. Seeds are fixed, so that nothing fails by chance. */
+/* Linear regressions of several sites: the posterior is one prior times the likelihoods of all. Seeds are
+ * fixed, so that nothing fails by chance. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -19,7 +20,8 @@ typedef struct sites {
   tacit_draws_t alone[MAX_SITES];
 } sites_t;
 
-/* slope is added to the first feature's coefficient at site 1, twice at site 2; sds of residuals are multiplied likewise. */
+/* slope is added to the first feature's coefficient at site 1, twice at site 2; sds of residuals are
+ * multiplied likewise. */
 static tacit_records_t *records_of(const simulation_t *s, size_t site, double slope, double spread) {
   unsigned char key[32];
   tacit_error_t err;
@@ -39,9 +41,11 @@ static tacit_records_t *records_of(const simulation_t *s, size_t site, double sl
   return records;
 }
 
-static void open_sites(sites_t *of, size_t n_sites, size_t n, double epsilon, tacit_relation_t relation, double slope, double spread) {
+static void open_sites(sites_t *of, size_t n_sites, size_t n, double epsilon, tacit_relation_t relation,
+                       double slope, double spread) {
   tacit_error_t err;
-  *of = (sites_t){.n = n_sites, .s = {.family = TACIT_FAMILY_GAUSSIAN, .upper = 1, .truth = TRUTH_FIXED, .d = D, .n = n}};
+  *of = (sites_t){.n = n_sites,
+                  .s = {.family = TACIT_FAMILY_GAUSSIAN, .upper = 1, .truth = TRUTH_FIXED, .d = D, .n = n}};
   simulation_model(&of->s, &of->model);
   for (size_t i = 0; i < n_sites; i++) {
     tacit_budget_t *budget;
@@ -50,7 +54,9 @@ static void open_sites(sites_t *of, size_t n_sites, size_t n, double epsilon, ta
     tacit_noise_aware_settings_t *s = &of->settings[i];
     assert_ok(tacit_budget_new(&budget, epsilon, 1e-6, relation, &err), err);
     assert_ok(tacit_noise_new_seeded_not_private(&noise, 8 + i, &err), err);
-    assert_ok(tacit_curator_new(&curator, records_of(&of->s, i, slope, spread), &of->model.records, budget, noise, NULL, &err), err);
+    assert_ok(tacit_curator_new(&curator, records_of(&of->s, i, slope, spread), &of->model.records, budget,
+                                noise, NULL, &err),
+              err);
     *s = tacit_noise_aware_settings_default();
     s->family = TACIT_FAMILY_GAUSSIAN;
     s->n_units = (double)n;
@@ -85,7 +91,8 @@ static tacit_summary_t summary(const tacit_draws_t *draws, size_t j) {
   return out;
 }
 
-/* Another sampler, another parametrisation, the same posterior. Half of the noise, or no prior of sigma, moves it by more. */
+/* Another sampler, another parametrisation, the same posterior. Half of the noise, or no prior of sigma,
+ * moves it by more. */
 static void test_one_site_alone_has_its_own_posterior(void **state) {
   (void)state;
   static const double budgets[] = {3, 1e4};
@@ -93,7 +100,8 @@ static void test_one_site_alone_has_its_own_posterior(void **state) {
     sites_t of;
     tacit_draws_t draws;
     tacit_error_t err;
-    open_sites(&of, 1, 400, budgets[b / 2], b % 2 ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE, 0, 0);
+    open_sites(&of, 1, 400, budgets[b / 2], b % 2 ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE, 0,
+               0);
     assert_ok(tacit_noise_aware_combine(of.settings, 1, 0, &of.model.parameters, &draws, &err), err);
     assert_int_equal(draws.n_reported, N_REPORTED + 1); /* and the site's own sd, which is that of all */
     for (size_t j = 0; j < N_REPORTED; j++) {
@@ -110,8 +118,8 @@ static void test_one_site_alone_has_its_own_posterior(void **state) {
 }
 
 /*
- * Precisions of all sites' likelihoods and of one prior, normal(0, 0.1), add up: sum of the sites' own less the priors that count too often. With the
- * prior in each likelihood sds are .8 of that.
+ * Precisions of all sites' likelihoods and of one prior, normal(0, 0.1), add up: sum of the sites' own less
+ * the priors that count too often. With the prior in each likelihood sds are .8 of that.
  */
 static void test_sites_have_one_prior_and_all_likelihoods(void **state) {
   (void)state;
@@ -135,7 +143,8 @@ static void test_sites_have_one_prior_and_all_likelihoods(void **state) {
   close_sites(&of);
 }
 
-/* Slopes .3 apart, sds of residuals .05, and budgets that hide nothing: each site's own are seen, and what is drawn of all. */
+/* Slopes .3 apart, sds of residuals .05, and budgets that hide nothing: each site's own are seen, and what is
+ * drawn of all. */
 static void test_sites_that_differ_keep_their_own(void **state) {
   (void)state;
   sites_t of;
@@ -146,13 +155,17 @@ static void test_sites_that_differ_keep_their_own(void **state) {
   assert_int_equal(draws.n_reported, N_REPORTED + D + 3 * N_REPORTED);
   double variance = 0;
   for (size_t i = 0; i < 3; i++) {
-    for (size_t j = 1; j < N_REPORTED; j += 2) { /* what differs: the first slope, without its prior, and the residuals' sd */
-      tacit_summary_t own = summary(&draws, N_REPORTED + D + i * N_REPORTED + j), alone = summary(&of.alone[i], j);
-      double precision = 1 / (alone.sd * alone.sd), likelihood = j < D ? alone.mean * precision / (precision - prior) : alone.mean;
+    for (size_t j = 1; j < N_REPORTED;
+         j += 2) { /* what differs: the first slope, without its prior, and the residuals' sd */
+      tacit_summary_t own = summary(&draws, N_REPORTED + D + i * N_REPORTED + j),
+                      alone = summary(&of.alone[i], j);
+      double precision = 1 / (alone.sd * alone.sd),
+             likelihood = j < D ? alone.mean * precision / (precision - prior) : alone.mean;
       assert_close((own.mean - likelihood) / alone.sd, 0, 0.3);
       assert_close(own.sd / alone.sd, 1, 0.15);
     }
-    assert_true(summary(&draws, N_REPORTED + D + i * N_REPORTED).sd < summary(of.alone + i, 0).sd); /* and what does not gains from the others */
+    assert_true(summary(&draws, N_REPORTED + D + i * N_REPORTED).sd <
+                summary(of.alone + i, 0).sd); /* and what does not gains from the others */
     double sd = summary(&of.alone[i], D).mean;
     variance += sd * sd / 3;
   }

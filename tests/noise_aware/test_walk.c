@@ -1,14 +1,16 @@
 /*
- * Chains over a posterior of two coefficients against sums over a grid: means and variances of the draws. Thresholds are six Monte Carlo
- * standard errors by the chains' own effective sizes, a false alarm of 1e-8 over other seeds. Errors that were planted and caught: the t left out of
- * the judgement of a move, its scale drawn with d degrees of freedom too few, trajectories judged without the density.
+ * Chains over a posterior of two coefficients against sums over a grid: means and variances of the draws.
+ * Thresholds are six Monte Carlo standard errors by the chains' own effective sizes, a false alarm of 1e-8
+ * over other seeds. Errors that were planted and caught: the t left out of the judgement of a move, its scale
+ * drawn with d degrees of freedom too few, trajectories judged without the density.
  */
 #include "noise_aware/fixture.h"
 #include "noise_aware/walk.h"
 
 enum { D = 2, GRID = 121 };
 
-/* mean, variance (D) of the reported coefficients and the kurtosis that the standard error of a variance rests on. */
+/* mean, variance (D) of the reported coefficients and the kurtosis that the standard error of a variance
+ * rests on. */
 typedef struct distribution {
   double mean[D], variance[D], kurtosis[D];
 } distribution_t;

@@ -1,4 +1,5 @@
-/* Fits of many features: the density and its gradient, limits of large budgets, errors that match their intervals, refusals. */
+/* Fits of many features: the density and its gradient, limits of large budgets, errors that match their
+ * intervals, refusals. */
 #include <string.h>
 
 #include "noise_aware/fixture.h"
@@ -16,7 +17,11 @@ static void open_wide(fixture_t *f, tacit_wide_t *w, double *factor) {
   for (size_t i = 0; i < d; i++) {
     factor[i * d + i] = 0.1;
   }
-  tacit_round_place_t place = {.curator = f->curator, .settings = &f->settings, .parameters = &f->model.parameters, .rng = f->rng, .theta = theta};
+  tacit_round_place_t place = {.curator = f->curator,
+                               .settings = &f->settings,
+                               .parameters = &f->model.parameters,
+                               .rng = f->rng,
+                               .theta = theta};
   assert_ok(tacit_wide_take_moments(w, &place, &err), err);
   for (size_t j = 0; j < 2; j++) {
     place.share = share_score[j];
@@ -96,8 +101,16 @@ static void test_precision_is_that_of_the_residuals(void **state) {
 }
 
 static simulation_t wide(size_t d, size_t n, double epsilon) {
-  return (simulation_t){.family = TACIT_FAMILY_BERNOULLI, .upper = 1, .truth = TRUTH_FIXED, .d = d, .n = n, .epsilon = epsilon, .delta = 1e-6,
-                        .n_chains = 2, .n_warmup = 250, .n_draws = 500};
+  return (simulation_t){.family = TACIT_FAMILY_BERNOULLI,
+                        .upper = 1,
+                        .truth = TRUTH_FIXED,
+                        .d = d,
+                        .n = n,
+                        .epsilon = epsilon,
+                        .delta = 1e-6,
+                        .n_chains = 2,
+                        .n_warmup = 250,
+                        .n_draws = 500};
 }
 
 static void test_large_budget_gives_the_non_private_posterior(void **state) {
@@ -128,8 +141,8 @@ static double error_of(simulation_t s, tacit_fault_t fault) {
 }
 
 /*
- * Of 60 squares about 1, sd .18 were they independent; seeds are fixed. Without the error of the information, and with half of the noise, they are
- * more.
+ * Of 60 squares about 1, sd .18 were they independent; seeds are fixed. Without the error of the information,
+ * and with half of the noise, they are more.
  */
 static void test_errors_are_as_wide_as_intervals_say(void **state) {
   (void)state;
@@ -137,7 +150,9 @@ static void test_errors_are_as_wide_as_intervals_say(void **state) {
   double sound = error_of(s, TACIT_FAULT_NONE), half = error_of(s, TACIT_FAULT_HALF_NOISE),
          known = error_of(s, TACIT_FAULT_NO_DISCREPANCY);
   if (!(sound > 0.5 && sound < 1.5 && half > sound + 0.1 && known > sound + 0.1)) {
-    fail_msg("mean squared errors: %.3f; with half of the noise %.3f, without the error of the information %.3f", sound, half, known);
+    fail_msg(
+        "mean squared errors: %.3f; with half of the noise %.3f, without the error of the information %.3f",
+        sound, half, known);
   }
 }
 
@@ -151,7 +166,9 @@ static void test_budgets_that_buy_nothing_are_refused(void **state) {
   assert_int_equal(tacit_noise_aware_check_budget(&s, &err), TACIT_ERR_BUDGET);
   assert_non_null(strstr(err.message, "50 features on 5000 rows"));
   double factor = 0, rows = 0;
-  assert_int_equal(sscanf(strstr(err.message, "it takes"), "it takes %lf times rho, or about %lf rows", &factor, &rows), 2);
+  assert_int_equal(
+      sscanf(strstr(err.message, "it takes"), "it takes %lf times rho, or about %lf rows", &factor, &rows),
+      2);
   s.n_units = rows;
   assert_ok(tacit_noise_aware_check_budget(&s, &err), err);
   s.n_units = 5000;
@@ -159,7 +176,8 @@ static void test_budgets_that_buy_nothing_are_refused(void **state) {
   assert_ok(tacit_noise_aware_check_budget(&s, &err), err);
 }
 
-/* Rates of counts spread the weights of rows far: were what that hides guessed, and not learned from the information, squares would be .34 (seen). */
+/* Rates of counts spread the weights of rows far: were what that hides guessed, and not learned from the
+ * information, squares would be .34 (seen). */
 static void test_counts_have_errors_as_wide_as_intervals_say(void **state) {
   (void)state;
   simulation_t s = wide(30, 30000, 4);
@@ -207,13 +225,14 @@ static void test_linear_regressions_of_many_features_are_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient_is_that_of_the_density),
-                                     cmocka_unit_test(test_precision_is_that_of_the_residuals),
-                                     cmocka_unit_test(test_large_budget_gives_the_non_private_posterior),
-                                     cmocka_unit_test(test_errors_are_as_wide_as_intervals_say),
-                                     cmocka_unit_test(test_budgets_that_buy_nothing_are_refused),
-                                     cmocka_unit_test(test_counts_have_errors_as_wide_as_intervals_say),
-                                     cmocka_unit_test(test_large_budget_of_counts_gives_the_non_private_posterior),
-                                     cmocka_unit_test(test_linear_regressions_of_many_features_are_refused)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_gradient_is_that_of_the_density),
+      cmocka_unit_test(test_precision_is_that_of_the_residuals),
+      cmocka_unit_test(test_large_budget_gives_the_non_private_posterior),
+      cmocka_unit_test(test_errors_are_as_wide_as_intervals_say),
+      cmocka_unit_test(test_budgets_that_buy_nothing_are_refused),
+      cmocka_unit_test(test_counts_have_errors_as_wide_as_intervals_say),
+      cmocka_unit_test(test_large_budget_of_counts_gives_the_non_private_posterior),
+      cmocka_unit_test(test_linear_regressions_of_many_features_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
- * Largest gradient, rows of it and log-likelihood ratio that a search finds, over what the analysis says they are at most: random records, corners of
- * the columns' ranges, parameters of all sizes, and ascent from the best so far.
+ * Largest gradient, rows of it and log-likelihood ratio that a search finds, over what the analysis says they
+ * are at most: random records, corners of the columns' ranges, parameters of all sizes, and ascent from the
+ * best so far.
  */
 #ifndef TACIT_PROGRAM_BOUND_SEARCH_H
 #define TACIT_PROGRAM_BOUND_SEARCH_H
@@ -14,43 +15,67 @@ typedef struct bounded {
   double at_most; /* of bound / largest found; 0: no bound is to be found */
 } bounded_t;
 
-static const char BOUNDED_SCHEMA[] = "columns:\n  y: {type: binary}\n  k: {type: integer, lower: 0, upper: 20}\n"
-                                     "  v: {type: integer, lower: 1, upper: 5}\n  g: {type: integer, lower: 1, upper: 30}\n"
-                                     "  t: {type: numeric, lower: 0.01, upper: 14}\n  r: {type: numeric, lower: -5, upper: 5}\n"
-                                     "  x1: {type: numeric, lower: -1, upper: 1}\n  x2: {type: numeric, lower: -1, upper: 1}\n"
-                                     "  x3: {type: numeric, lower: 0, upper: 2}\n"
-                                     "  n: {type: integer, lower: 20, upper: 25}\n  s: {type: numeric, lower: 0.01, upper: 0.99}\n"
-                                     "  c: {type: categorical, levels: [a, b, c]}\n  h: {type: categorical, levels: [p, q, r, u]}\n";
+static const char BOUNDED_SCHEMA[] =
+    "columns:\n  y: {type: binary}\n  k: {type: integer, lower: 0, upper: 20}\n"
+    "  v: {type: integer, lower: 1, upper: 5}\n  g: {type: integer, lower: 1, upper: 30}\n"
+    "  t: {type: numeric, lower: 0.01, upper: 14}\n  r: {type: numeric, lower: -5, upper: 5}\n"
+    "  x1: {type: numeric, lower: -1, upper: 1}\n  x2: {type: numeric, lower: -1, upper: 1}\n"
+    "  x3: {type: numeric, lower: 0, upper: 2}\n"
+    "  n: {type: integer, lower: 20, upper: 25}\n  s: {type: numeric, lower: 0.01, upper: 0.99}\n"
+    "  c: {type: categorical, levels: [a, b, c]}\n  h: {type: categorical, levels: [p, q, r, u]}\n";
 
 #define X "vector[3] x; "
 static const bounded_t BOUNDED[] = {
-    {"logistic", "data { " X "int y; } parameters { real a; vector[3] b; } model { y ~ bernoulli_logit(a + dot_product(x, b)); }", 1.3},
-    {"ordered", "data { " X "int v; } parameters { vector[3] b; ordered[4] c; } model { v ~ ordered_logistic(dot_product(x, b), c); }", 4},
+    {"logistic",
+     "data { " X
+     "int y; } parameters { real a; vector[3] b; } model { y ~ bernoulli_logit(a + dot_product(x, b)); }",
+     1.3},
+    {"ordered",
+     "data { " X "int v; } parameters { vector[3] b; ordered[4] c; } model { v ~ "
+     "ordered_logistic(dot_product(x, b), c); }",
+     4},
     {"groups",
-     "data { " X "int y; int g; } parameters { vector[3] b; vector[30] alpha; } model { y ~ bernoulli_logit(alpha[g] + dot_product(x, b)); }", 1.3},
-    {"student", "data { " X "real r; } parameters { vector[3] b; } model { r ~ student_t(4, dot_product(x, b), 0.5); }", 1.5},
+     "data { " X "int y; int g; } parameters { vector[3] b; vector[30] alpha; } model { y ~ "
+     "bernoulli_logit(alpha[g] + dot_product(x, b)); }",
+     1.3},
+    {"student",
+     "data { " X "real r; } parameters { vector[3] b; } model { r ~ student_t(4, dot_product(x, b), 0.5); }",
+     1.5},
     {"bounded scale",
-     "data { " X "real r; } parameters { vector<lower=-1, upper=1>[3] b; real<lower=0.5, upper=2> s; } model { r ~ normal(dot_product(x, b), s); }",
+     "data { " X "real r; } parameters { vector<lower=-1, upper=1>[3] b; real<lower=0.5, upper=2> s; } model "
+     "{ r ~ normal(dot_product(x, b), s); }",
      8},
-    {"binomial, bounded", "data { int k; real x1; } parameters { real a; real b; } model { k ~ binomial_logit(20, a + b * x1); }", 1.3},
+    {"binomial, bounded",
+     "data { int k; real x1; } parameters { real a; real b; } model { k ~ binomial_logit(20, a + b * x1); }",
+     1.3},
     {"negative binomial, bounded",
-     "data { int k; real x1; } parameters { real<lower=-1, upper=1> a; real<lower=0.5, upper=4> phi; } model { k ~ neg_binomial_2_log(a * x1, phi); "
+     "data { int k; real x1; } parameters { real<lower=-1, upper=1> a; real<lower=0.5, upper=4> phi; } model "
+     "{ k ~ neg_binomial_2_log(a * x1, phi); "
      "}",
      8},
     {"sine", "data { real r; } parameters { real m; } model { r ~ normal(exp(-2 * sin(m)), 1); }", 5},
     {"poisson", "data { int k; real x1; } parameters { real a; } model { k ~ poisson_log(a * x1); }", 0},
     {"normal", "data { real r; } parameters { real m; real<lower=0> s; } model { r ~ normal(m, s); }", 0},
-    {"beyond floats", "data { real r; } parameters { real<lower=-1, upper=1> m; } model { r ~ normal(exp(60 * m), 1); }", 0},
+    {"beyond floats",
+     "data { real r; } parameters { real<lower=-1, upper=1> m; } model { r ~ normal(exp(60 * m), 1); }", 0},
     {"mixture of two",
-     "data { real r; } parameters { vector<lower=-3, upper=3>[2] m; real<lower=0, upper=1> p; } model { target += log_mix(p, normal_lpdf(r | m[1], "
+     "data { real r; } parameters { vector<lower=-3, upper=3>[2] m; real<lower=0, upper=1> p; } model { "
+     "target += log_mix(p, normal_lpdf(r | m[1], "
      "1), normal_lpdf(r | m[2], 1)); }",
      8},
     {"branches",
-     "data { real x1; real r; } parameters { real m; } model { if (x1 > 0) r ~ student_t(4, 3 * m, 0.5); else r ~ student_t(4, m, 0.5); }", 1.5},
-    {"two whole numbers", "data { int y; int k; } parameters { real a; } model { target += k * inv_logit(a) + y * inv_logit(2 * a); }", 1.5},
+     "data { real x1; real r; } parameters { real m; } model { if (x1 > 0) r ~ student_t(4, 3 * m, 0.5); "
+     "else r ~ student_t(4, m, 0.5); }",
+     1.5},
+    {"two whole numbers",
+     "data { int y; int k; } parameters { real a; } model { target += k * inv_logit(a) + y * inv_logit(2 * "
+     "a); }",
+     1.5},
     {"weibull, censored, bounded",
-     "data { real t; int y; real x1; } parameters { real<lower=0.5, upper=2> k; real<lower=-1, upper=1> b; } model { "
-     "if (y == 1) target += weibull_lpdf(t | k, exp(b * x1)); else target += weibull_lccdf(t | k, exp(b * x1)); }",
+     "data { real t; int y; real x1; } parameters { real<lower=0.5, upper=2> k; real<lower=-1, upper=1> b; } "
+     "model { "
+     "if (y == 1) target += weibull_lpdf(t | k, exp(b * x1)); else target += weibull_lccdf(t | k, exp(b * "
+     "x1)); }",
      15},
 };
 enum { N_BOUNDED = sizeof BOUNDED / sizeof BOUNDED[0] };
@@ -92,16 +117,20 @@ static inline double moved_raw(search_t *s, const tacit_graph_column_t *c, doubl
   return search_uniform(s) < 0.5 ? random_raw(s, c) : fmin(fmax(x, c->lower), c->upper);
 }
 
-/* All anew, or near the best of a value: of parameters some or none differ, of records all but the first some. */
+/* All anew, or near the best of a value: of parameters some or none differ, of records all but the first
+ * some. */
 static inline void search_propose(search_t *s) {
   bool is_near = search_uniform(s) < 0.75;
   searched_t of = (searched_t)(search_uniform(s) * N_SEARCHED);
-  double size = pow(10, (is_near ? 5 : 3) * search_uniform(s) - (is_near ? 4 : 1.5)), share = fmax(1 / (double)s->dim, 0.5 * search_uniform(s) - 0.1);
+  double size = pow(10, (is_near ? 5 : 3) * search_uniform(s) - (is_near ? 4 : 1.5)),
+         share = fmax(1 / (double)s->dim, 0.5 * search_uniform(s) - 0.1);
   for (size_t j = 0; j < s->dim; j++) {
-    double step = size * (2 * search_uniform(s) - 1) * (search_uniform(s) < 0.3 ? 10 : 1), other = 0.2 * size * (2 * search_uniform(s) - 1);
+    double step = size * (2 * search_uniform(s) - 1) * (search_uniform(s) < 0.3 ? 10 : 1),
+           other = 0.2 * size * (2 * search_uniform(s) - 1);
     bool is_moved = search_uniform(s) < share;
     s->theta[j] = (double)(float)(is_near ? s->best_theta[of][j] + (is_moved ? step : 0) : step);
-    s->theta[s->dim + j] = is_near ? s->best_theta[of][s->dim + j] + (is_moved ? step + other : 0) : s->theta[j] + other;
+    s->theta[s->dim + j] =
+        is_near ? s->best_theta[of][s->dim + j] + (is_moved ? step + other : 0) : s->theta[j] + other;
   }
   for (size_t i = 0; i < s->n_raw; i++) {
     const tacit_graph_column_t *c = &s->p->graph->columns[i];
@@ -126,7 +155,8 @@ static inline void search_keep(search_t *s, searched_t of, double value, size_t 
 static inline void search_look(search_t *s, search_found_t *found) {
   const tacit_compiled_t *p = s->p;
   const tacit_record_model_t *m = &s->model.records;
-  double l[2][SEARCH_RECORDS], ratio_bound = m->ratio_bound != NULL ? m->ratio_bound(m->ctx, s->theta, s->theta + s->dim) : INFINITY;
+  double l[2][SEARCH_RECORDS],
+      ratio_bound = m->ratio_bound != NULL ? m->ratio_bound(m->ctx, s->theta, s->theta + s->dim) : INFINITY;
   tacit_compiled_derive(p, SEARCH_RECORDS, s->raw, s->packed);
   for (size_t i = 0; i < s->n_columns * SEARCH_RECORDS; i++) {
     size_t column = i / SEARCH_RECORDS, k = i % SEARCH_RECORDS;
@@ -142,7 +172,8 @@ static inline void search_look(search_t *s, search_found_t *found) {
     memcpy(&l[1][b * 16], s->log_lik + 16, 16 * sizeof *s->log_lik);
   }
   for (size_t k = 0; k < SEARCH_RECORDS; k++) {
-    const float *rows = s->rows + k / 16 * p->n_rows * 16 + k % 16, *block = s->blocks + k / 16 * s->n_columns * 16 + k % 16;
+    const float *rows = s->rows + k / 16 * p->n_rows * 16 + k % 16,
+                *block = s->blocks + k / 16 * s->n_columns * 16 + k % 16;
     double square = 0, row_share = 0;
     for (size_t i = 0; i < p->n_pieces; i++) {
       const tacit_piece_t *piece = &p->pieces[i];
@@ -151,7 +182,9 @@ static inline void search_look(search_t *s, search_found_t *found) {
         weight += (double)block[(piece->column + j) * 16] * (double)block[(piece->column + j) * 16];
       }
       square += weight > 0 ? row * row * weight : 0;
-      row_share = fmax(row_share, isfinite(p->row_bound[piece->row]) && p->row_bound[piece->row] > 0 ? fabs(row) / p->row_bound[piece->row] : 0);
+      row_share = fmax(row_share, isfinite(p->row_bound[piece->row]) && p->row_bound[piece->row] > 0
+                                      ? fabs(row) / p->row_bound[piece->row]
+                                      : 0);
     }
     double norm = sqrt(square), norm_share = isfinite(m->grad_bound) ? norm / m->grad_bound : 0;
     found->norm = fmax(found->norm, norm);
@@ -160,7 +193,8 @@ static inline void search_look(search_t *s, search_found_t *found) {
     found->largest[SEARCHED_NORM] = fmax(found->largest[SEARCHED_NORM], norm_share);
     found->largest[SEARCHED_ROW] = fmax(found->largest[SEARCHED_ROW], row_share);
     if (isfinite(ratio_bound) && ratio_bound > 0) { /* less what the difference of two doubles may be off */
-      double share = fmax(fabs(l[1][k] - l[0][k]) - 1e-12 * (1 + fabs(l[0][k]) + fabs(l[1][k])), 0) / ratio_bound;
+      double share =
+          fmax(fabs(l[1][k] - l[0][k]) - 1e-12 * (1 + fabs(l[0][k]) + fabs(l[1][k])), 0) / ratio_bound;
       search_keep(s, SEARCHED_RATIO, share, k);
       found->largest[SEARCHED_RATIO] = fmax(found->largest[SEARCHED_RATIO], share);
     }
@@ -176,7 +210,11 @@ static inline void *search_workspace(size_t n, size_t size) {
 }
 
 static inline search_found_t search_bounds(const tacit_compiled_t *p, size_t n_points, uint64_t seed) {
-  search_t s = {.p = p, .model = tacit_compiled_model(p), .n_raw = p->graph->n_columns, .n_columns = p->layout.n_columns, .seed = seed};
+  search_t s = {.p = p,
+                .model = tacit_compiled_model(p),
+                .n_raw = p->graph->n_columns,
+                .n_columns = p->layout.n_columns,
+                .seed = seed};
   search_found_t found = {.norm = 0};
   s.dim = s.model.records.dim;
   s.raw = search_workspace(s.n_raw * SEARCH_RECORDS, sizeof *s.raw);
@@ -212,7 +250,8 @@ static inline search_found_t search_bounds(const tacit_compiled_t *p, size_t n_p
 }
 
 static inline bool search_holds(const search_found_t *found) {
-  return found->largest[SEARCHED_NORM] <= 1 && found->largest[SEARCHED_ROW] <= 1 && found->largest[SEARCHED_RATIO] <= 1;
+  return found->largest[SEARCHED_NORM] <= 1 && found->largest[SEARCHED_ROW] <= 1 &&
+         found->largest[SEARCHED_RATIO] <= 1;
 }
 
 #endif

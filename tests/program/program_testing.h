@@ -7,17 +7,27 @@
 
 enum { NONE = TACIT_NODE_NONE };
 
-static inline tacit_node_t op1(tacit_graph_t *g, tacit_op_t op, tacit_node_t a) { return tacit_graph_apply(g, op, a, NONE, NONE); }
+static inline tacit_node_t op1(tacit_graph_t *g, tacit_op_t op, tacit_node_t a) {
+  return tacit_graph_apply(g, op, a, NONE, NONE);
+}
 static inline tacit_node_t op2(tacit_graph_t *g, tacit_op_t op, tacit_node_t a, tacit_node_t b) {
   return tacit_graph_apply(g, op, a, b, NONE);
 }
-static inline tacit_node_t add(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) { return op2(g, TACIT_OP_ADD, a, b); }
-static inline tacit_node_t sub(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) { return op2(g, TACIT_OP_SUB, a, b); }
-static inline tacit_node_t mul(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) { return op2(g, TACIT_OP_MUL, a, b); }
+static inline tacit_node_t add(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) {
+  return op2(g, TACIT_OP_ADD, a, b);
+}
+static inline tacit_node_t sub(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) {
+  return op2(g, TACIT_OP_SUB, a, b);
+}
+static inline tacit_node_t mul(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) {
+  return op2(g, TACIT_OP_MUL, a, b);
+}
 static inline tacit_node_t number(tacit_graph_t *g, double x) { return tacit_graph_constant(g, x); }
 
-static inline tacit_node_t column(tacit_graph_t *g, const char *name, double lower, double upper, bool is_integer) {
-  tacit_graph_column_t c = {.source = name, .level = (double)NAN, .lower = lower, .upper = upper, .is_integer = is_integer};
+static inline tacit_node_t column(tacit_graph_t *g, const char *name, double lower, double upper,
+                                  bool is_integer) {
+  tacit_graph_column_t c = {
+      .source = name, .level = (double)NAN, .lower = lower, .upper = upper, .is_integer = is_integer};
   return tacit_graph_column(g, &c);
 }
 
@@ -30,14 +40,16 @@ static inline void features(tacit_graph_t *g, size_t n, tacit_node_t *x) {
   }
 }
 
-static inline tacit_node_t parameter(tacit_graph_t *g, const char *name, tacit_constraint_t constraint, double a, double b) {
+static inline tacit_node_t parameter(tacit_graph_t *g, const char *name, tacit_constraint_t constraint,
+                                     double a, double b) {
   tacit_node_t value;
   tacit_graph_parameters(g, name, constraint, 1, number(g, a), number(g, b), &value);
   tacit_graph_report(g, name, name, value);
   return value;
 }
 
-static inline void parameters(tacit_graph_t *g, const char *name, tacit_constraint_t constraint, size_t n, tacit_node_t *values) {
+static inline void parameters(tacit_graph_t *g, const char *name, tacit_constraint_t constraint, size_t n,
+                              tacit_node_t *values) {
   tacit_graph_parameters(g, name, constraint, n, NONE, NONE, values);
   for (size_t i = 0; i < n; i++) {
     char label[48];
@@ -86,7 +98,8 @@ static inline double uniform(uint64_t *seed) {
   return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
 }
 
-/* n records (a multiple of 16) drawn from the columns' ranges, as blocks of the packed columns; freed with free(). */
+/* n records (a multiple of 16) drawn from the columns' ranges, as blocks of the packed columns; freed with
+ * free(). */
 static inline float *random_blocks(const tacit_compiled_t *p, size_t n, uint64_t seed) {
   size_t n_raw = p->graph->n_columns, n_columns = p->layout.n_columns;
   double *raw = malloc((n_raw * n + 1) * sizeof *raw), *derived = malloc(n_columns * n * sizeof *derived);
@@ -106,14 +119,18 @@ static inline float *random_blocks(const tacit_compiled_t *p, size_t n, uint64_t
   return blocks;
 }
 
-/* Gradients in double of n_blocks blocks, shape (n_blocks, dim, 16), by the same nodes as the program's rows. */
-static inline void gradients_in_double(const tacit_compiled_t *p, const float *blocks, size_t n_blocks, const double *theta, double *out) {
+/* Gradients in double of n_blocks blocks, shape (n_blocks, dim, 16), by the same nodes as the program's rows.
+ */
+static inline void gradients_in_double(const tacit_compiled_t *p, const float *blocks, size_t n_blocks,
+                                       const double *theta, double *out) {
   tacit_survey_t survey;
   tacit_kernel_t kernel;
   size_t dim = p->graph->n_parameters, n_rows = p->n_rows, n_columns = p->layout.n_columns;
   assert_true(tacit_survey_init(&survey, p->graph));
   tacit_layout_t layout = p->layout;
-  assert_int_equal(tacit_kernel_collect(&kernel, p->graph, &survey, &layout, true, false, n_rows, p->rows, NULL), TACIT_OK);
+  assert_int_equal(
+      tacit_kernel_collect(&kernel, p->graph, &survey, &layout, true, false, n_rows, p->rows, NULL),
+      TACIT_OK);
   assert_int_equal(layout.n_columns, n_columns);
   assert_int_equal(tacit_kernel_build(&kernel, NULL), TACIT_OK);
   tacit_work_t *work = tacit_work_new(&kernel, 1);
@@ -131,7 +148,8 @@ static inline void gradients_in_double(const tacit_compiled_t *p, const float *b
       to[(piece->parameter + (size_t)k * piece->stride) * 16] = row;
     }
     for (size_t j = 0; piece->kind != TACIT_PIECE_GATHER && j < piece->n; j++) {
-      to[(piece->parameter + j) * 16] = row * (piece->kind == TACIT_PIECE_LINEAR ? (double)x[(piece->column + j) * 16] : 1);
+      to[(piece->parameter + j) * 16] =
+          row * (piece->kind == TACIT_PIECE_LINEAR ? (double)x[(piece->column + j) * 16] : 1);
     }
   }
   free(rows);

@@ -1,17 +1,18 @@
 /*
- * search_bounds POINTS TABLE [FOLDER]: the search of bound_search.h at length, a row of TABLE a model: those of the test, a formula of each family,
- * and the programs of FOLDER that compile, each over the ranges that it declares, or that `tacit model check` takes as given, and once more with its
- * parameters in boxes. Rows that TABLE has are kept: what was stopped goes on. Exit status 1: a bound was exceeded.
+ * search_bounds POINTS TABLE [FOLDER]: the search of bound_search.h at length, a row of TABLE a model: those
+ * of the test, a formula of each family, and the programs of FOLDER that compile, each over the ranges that
+ * it declares, or that `tacit model check` takes as given, and once more with its parameters in boxes. Rows
+ * that TABLE has are kept: what was stopped goes on. Exit status 1: a bound was exceeded.
  */
 #include <dirent.h>
 #include <errno.h>
 
 #include "bound_search.h"
 
-static const char HEAD[] =
-    "| model | parameters | points | bound of the norm | largest | of the bound | rows bounded | largest row of its bound | largest ratio of its "
-    "bound |\n"
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+static const char HEAD[] = "| model | parameters | points | bound of the norm | largest | of the bound | "
+                           "rows bounded | largest row of its bound | largest ratio of its "
+                           "bound |\n"
+                           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
 typedef struct listing {
   FILE *table;
@@ -51,8 +52,8 @@ static const char *parameters_block(const char *text, const char **end) {
 }
 
 /*
- * The program with parameters in boxes: those without bounds in [-1, 1], those above 0 in [1/2, 2]; few densities are bounded elsewhere. NULL: as
- * before.
+ * The program with parameters in boxes: those without bounds in [-1, 1], those above 0 in [1/2, 2]; few
+ * densities are bounded elsewhere. NULL: as before.
  */
 static char *boxed(const char *text) {
   const char *end, *at = parameters_block(text, &end);
@@ -64,10 +65,11 @@ static char *boxed(const char *text) {
   to += sprintf(to, "%.*s", (int)(at - text), text);
   while (at < end) {
     size_t n = strcspn(at, " \n\t;{<[,=()"), after = n + strspn(at + n, " ");
-    bool is_type =
-        (n == 4 && strncmp(at, "real", n) == 0) || (n == 6 && strncmp(at, "vector", n) == 0) || (n == 10 && strncmp(at, "row_vector", n) == 0);
+    bool is_type = (n == 4 && strncmp(at, "real", n) == 0) || (n == 6 && strncmp(at, "vector", n) == 0) ||
+                   (n == 10 && strncmp(at, "row_vector", n) == 0);
     const char *bounds = at[after] == '<' ? strchr(at + after, '>') : NULL;
-    bool is_positive = bounds != NULL && (strncmp(at + after, "<lower=0>", 9) == 0 || strncmp(at + after, "<lower = 0>", 11) == 0);
+    bool is_positive = bounds != NULL && (strncmp(at + after, "<lower=0>", 9) == 0 ||
+                                          strncmp(at + after, "<lower = 0>", 11) == 0);
     n = n > 0 ? n : 1;
     if (is_type && (bounds == NULL || is_positive)) {
       to += sprintf(to, "%.*s<lower=%s>", (int)n, at, is_positive ? "0.5, upper=2" : "-1, upper=1");
@@ -82,7 +84,8 @@ static char *boxed(const char *text) {
 }
 
 /* What does not compile has no row. */
-static void search_as_is(listing_t *l, const char *name, const char *text, const tacit_program_settings_t *settings) {
+static void search_as_is(listing_t *l, const char *name, const char *text,
+                         const tacit_program_settings_t *settings) {
   char start[320];
   tacit_program_t *program;
   tacit_model_t model;
@@ -100,7 +103,8 @@ static void search_as_is(listing_t *l, const char *name, const char *text, const
     search_found_t found = search_bounds(p, l->n_points, 1);
     double bound = model.records.grad_bound;
     fprintf(l->table, "| %s | %zu | %zu |", name, model.records.dim, found.n_points);
-    isfinite(bound) ? fprintf(l->table, " %.4g | %.4g |", bound, found.norm) : fprintf(l->table, " none | %.4g |", found.norm);
+    isfinite(bound) ? fprintf(l->table, " %.4g | %.4g |", bound, found.norm)
+                    : fprintf(l->table, " none | %.4g |", found.norm);
     write_share(l->table, isfinite(bound), found.largest[SEARCHED_NORM]);
     fprintf(l->table, " %zu of %zu |", found.n_bounded_rows, p->n_rows);
     write_share(l->table, found.n_bounded_rows > 0, found.largest[SEARCHED_ROW]);
@@ -116,7 +120,8 @@ static void search_as_is(listing_t *l, const char *name, const char *text, const
 }
 
 /* The program, and with its parameters in boxes. */
-static void search_program(listing_t *l, const char *name, const char *text, const tacit_program_settings_t *settings) {
+static void search_program(listing_t *l, const char *name, const char *text,
+                           const tacit_program_settings_t *settings) {
   char other[300], *in_boxes = boxed(text);
   snprintf(other, sizeof other, "%s, boxed", name);
   search_as_is(l, name, text, settings);
@@ -127,17 +132,33 @@ static void search_program(listing_t *l, const char *name, const char *text, con
 }
 
 static void search_families(listing_t *l, const tacit_schema_t *schema) {
-  static const char *const responses[][2] = {
-      {"bernoulli", "y"}, {"gaussian", "r"}, {"student", "r"}, {"lognormal", "t | cens(y)"}, {"weibull", "t | cens(y)"},
-      {"exponential", "t | cens(y)"}, {"gamma", "t"}, {"beta", "s"}, {"poisson", "k"}, {"negbinomial", "k"}, {"binomial", "k | trials(n)"},
-      {"beta_binomial", "k | trials(n)"}, {"cumulative", "c"}, {"zero_inflated_poisson", "k"}, {"zero_inflated_negbinomial", "k"},
-      {"zero_inflated_binomial", "k | trials(n)"}, {"hurdle_poisson", "k"}, {"hurdle_negbinomial", "k"}, {"hurdle_lognormal", "x3"},
-      {"hurdle_gamma", "x3"}, {"categorical", "c"}};
+  static const char *const responses[][2] = {{"bernoulli", "y"},
+                                             {"gaussian", "r"},
+                                             {"student", "r"},
+                                             {"lognormal", "t | cens(y)"},
+                                             {"weibull", "t | cens(y)"},
+                                             {"exponential", "t | cens(y)"},
+                                             {"gamma", "t"},
+                                             {"beta", "s"},
+                                             {"poisson", "k"},
+                                             {"negbinomial", "k"},
+                                             {"binomial", "k | trials(n)"},
+                                             {"beta_binomial", "k | trials(n)"},
+                                             {"cumulative", "c"},
+                                             {"zero_inflated_poisson", "k"},
+                                             {"zero_inflated_negbinomial", "k"},
+                                             {"zero_inflated_binomial", "k | trials(n)"},
+                                             {"hurdle_poisson", "k"},
+                                             {"hurdle_negbinomial", "k"},
+                                             {"hurdle_lognormal", "x3"},
+                                             {"hurdle_gamma", "x3"},
+                                             {"categorical", "c"}};
   for (size_t i = 0; i < sizeof responses / sizeof responses[0]; i++) {
     for (int is_grouped = 0; is_grouped < 2; is_grouped++) {
       char formula[100], name[140], *text;
       tacit_error_t err;
-      snprintf(formula, sizeof formula, "%s ~ x1 + x2%s", responses[i][1], is_grouped ? " + (1 + x1 | h)" : "");
+      snprintf(formula, sizeof formula, "%s ~ x1 + x2%s", responses[i][1],
+               is_grouped ? " + (1 + x1 | h)" : "");
       snprintf(name, sizeof name, "%s, %s random effects", responses[i][0], is_grouped ? "with" : "without");
       if (tacit_program_of_formula(&text, formula, responses[i][0], schema, &err) != TACIT_OK) {
         fail_msg("%s: %s", formula, err.message);
@@ -178,7 +199,8 @@ int main(int argc, char **argv) {
   }
   char *before = text_of(argv[2]);
   listing_t l = {.table = fopen(argv[2], "a"), .before = before, .n_points = (size_t)atof(argv[1])};
-  if (l.table == NULL || before == NULL || tacit_schema_parse(&schema, BOUNDED_SCHEMA, strlen(BOUNDED_SCHEMA), "schema", NULL) != TACIT_OK) {
+  if (l.table == NULL || before == NULL ||
+      tacit_schema_parse(&schema, BOUNDED_SCHEMA, strlen(BOUNDED_SCHEMA), "schema", NULL) != TACIT_OK) {
     fprintf(stderr, "search_bounds: %s: %s\n", argv[2], strerror(errno));
     return 2;
   }

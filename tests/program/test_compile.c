@@ -1,11 +1,10 @@
-/* From graphs to models: derivatives against differences, kernels against formulas, the same bits whatever runs them. */
+/* From graphs to models: derivatives against differences, kernels against formulas, the same bits whatever
+ * runs them. */
 #include "base/memory.h"
 #include "base/isa.h"
 #include "program_testing.h"
 
-static unsigned multiplier(void) {
-  return (unsigned)testing_multiplier_at_least(1);
-}
+static unsigned multiplier(void) { return (unsigned)testing_multiplier_at_least(1); }
 
 static void test_logistic(void **state) {
   enum { D = 10, BLOCKS = 5, DIM = D + 1 };
@@ -44,7 +43,8 @@ static void test_logistic(void **state) {
       }
     }
   }
-  double prior[DIM], value = model.parameters.log_prior(p, theta, prior), expected = -0.5 * theta[0] * theta[0] / 100;
+  double prior[DIM], value = model.parameters.log_prior(p, theta, prior),
+                     expected = -0.5 * theta[0] * theta[0] / 100;
   for (size_t j = 1; j < DIM; j++) {
     expected -= 0.5 * theta[j] * theta[j] / 6.25;
     assert_true(fabs(prior[j] + theta[j] / 6.25) < 1e-15);
@@ -67,36 +67,51 @@ typedef struct garden {
 static tacit_node_t pick(garden_t *t) { return t->pool[(size_t)(uniform(&t->seed) * (double)t->n)]; }
 
 /* Somewhere between -2 and 2, smoothly. */
-static tacit_node_t tame(garden_t *t, tacit_node_t x) { return mul(t->g, op1(t->g, TACIT_OP_TANH, x), number(t->g, 2)); }
-static tacit_node_t positive(garden_t *t, tacit_node_t x) { return add(t->g, op1(t->g, TACIT_OP_LOG1P_EXP, tame(t, x)), number(t->g, 0.3)); }
+static tacit_node_t tame(garden_t *t, tacit_node_t x) {
+  return mul(t->g, op1(t->g, TACIT_OP_TANH, x), number(t->g, 2));
+}
+static tacit_node_t positive(garden_t *t, tacit_node_t x) {
+  return add(t->g, op1(t->g, TACIT_OP_LOG1P_EXP, tame(t, x)), number(t->g, 0.3));
+}
 
 /* An operation on operands within its domain. */
 static tacit_node_t grow(garden_t *t, tacit_op_t op) {
   tacit_graph_t *g = t->g;
   tacit_node_t a = pick(t), b = pick(t), c = pick(t);
   switch (op) {
-    case TACIT_OP_DIV: return op2(g, op, a, positive(t, b));
-    case TACIT_OP_POW: return op2(g, op, positive(t, a), tame(t, b));
-    case TACIT_OP_SQRT:
-    case TACIT_OP_LOG:
-    case TACIT_OP_LGAMMA:
-    case TACIT_OP_DIGAMMA: return op1(g, op, positive(t, a));
-    case TACIT_OP_LOG1P: return op1(g, op, op1(g, TACIT_OP_EXPM1, tame(t, a)));
-    case TACIT_OP_LOG1M_EXP: return op1(g, op, op1(g, TACIT_OP_NEG, positive(t, a)));
-    case TACIT_OP_INV_PHI: return op1(g, op, add(g, mul(g, op1(g, TACIT_OP_INV_LOGIT, tame(t, a)), number(g, 0.9)), number(g, 0.05)));
-    case TACIT_OP_SELECT: return tacit_graph_apply(g, op, op2(g, TACIT_OP_LESS, t->pool[0], number(g, 0.3)), a, b);
-    case TACIT_OP_LESS:
-    case TACIT_OP_AT_MOST:
-    case TACIT_OP_EQUAL:
-    case TACIT_OP_FLOOR:
-    case TACIT_OP_TRIGAMMA: return a;
-    case TACIT_OP_LOOKUP: return tacit_graph_index(g, t->pool[2], 3, (tacit_node_t[]){a, b, c});
-    case TACIT_OP_DOT: { /* of two parameters that follow each other, or of one and an expression */
-      tacit_node_t other = t->pool[uniform(&t->seed) < 0.5 ? 5 : 7];
-      return tacit_graph_dot(g, 2, (tacit_node_t[]){t->pool[0], t->pool[1]}, (tacit_node_t[]){t->pool[4], other});
-    }
-    default:
-      return tacit_op_arity(op) == 1 ? op1(g, op, tame(t, a)) : tacit_op_arity(op) == 2 ? op2(g, op, a, b) : a;
+  case TACIT_OP_DIV:
+    return op2(g, op, a, positive(t, b));
+  case TACIT_OP_POW:
+    return op2(g, op, positive(t, a), tame(t, b));
+  case TACIT_OP_SQRT:
+  case TACIT_OP_LOG:
+  case TACIT_OP_LGAMMA:
+  case TACIT_OP_DIGAMMA:
+    return op1(g, op, positive(t, a));
+  case TACIT_OP_LOG1P:
+    return op1(g, op, op1(g, TACIT_OP_EXPM1, tame(t, a)));
+  case TACIT_OP_LOG1M_EXP:
+    return op1(g, op, op1(g, TACIT_OP_NEG, positive(t, a)));
+  case TACIT_OP_INV_PHI:
+    return op1(g, op,
+               add(g, mul(g, op1(g, TACIT_OP_INV_LOGIT, tame(t, a)), number(g, 0.9)), number(g, 0.05)));
+  case TACIT_OP_SELECT:
+    return tacit_graph_apply(g, op, op2(g, TACIT_OP_LESS, t->pool[0], number(g, 0.3)), a, b);
+  case TACIT_OP_LESS:
+  case TACIT_OP_AT_MOST:
+  case TACIT_OP_EQUAL:
+  case TACIT_OP_FLOOR:
+  case TACIT_OP_TRIGAMMA:
+    return a;
+  case TACIT_OP_LOOKUP:
+    return tacit_graph_index(g, t->pool[2], 3, (tacit_node_t[]){a, b, c});
+  case TACIT_OP_DOT: { /* of two parameters that follow each other, or of one and an expression */
+    tacit_node_t other = t->pool[uniform(&t->seed) < 0.5 ? 5 : 7];
+    return tacit_graph_dot(g, 2, (tacit_node_t[]){t->pool[0], t->pool[1]},
+                           (tacit_node_t[]){t->pool[4], other});
+  }
+  default:
+    return tacit_op_arity(op) == 1 ? op1(g, op, tame(t, a)) : tacit_op_arity(op) == 2 ? op2(g, op, a, b) : a;
   }
 }
 
@@ -119,7 +134,8 @@ static tacit_graph_t *random_graph(uint64_t seed, size_t n_ops) {
   t.pool[6] = free_[2];
   t.pool[7] = parameter(g, "s", TACIT_CONSTRAINT_LOWER, 0.1, 0);
   t.pool[8] = parameter(g, "p", TACIT_CONSTRAINT_INTERVAL, 0, 1);
-  t.pool[9] = tacit_graph_index(g, t.pool[2], 3, (tacit_node_t[]){c[0], c[1], op2(g, TACIT_OP_ADD, c[1], z[0])});
+  t.pool[9] =
+      tacit_graph_index(g, t.pool[2], 3, (tacit_node_t[]){c[0], c[1], op2(g, TACIT_OP_ADD, c[1], z[0])});
   t.n = 10;
   for (size_t i = 0; i < n_ops; i++) {
     tacit_op_t op = (tacit_op_t)(TACIT_OP_DOT + (int)(uniform(&t.seed) * (TACIT_OP_COUNT - TACIT_OP_DOT)));
@@ -164,11 +180,14 @@ static void test_random_gradients(void **state) {
       for (size_t i = 0; i < 32; i++) {
         double quotient = (4 * slope[0][i] - slope[1][i]) / 3, exact = grad[i / 16][j][i % 16];
         double error = fabs(quotient - exact) / (1 + fabs(exact));
-        /* a kink (abs, min, max) between theta - 2h and theta + 2h makes the quotients differ from each other */
+        /* a kink (abs, min, max) between theta - 2h and theta + 2h makes the quotients differ from each other
+         */
         if (fabs(slope[0][i] - slope[1][i]) < 1e-4 * (1 + fabs(exact))) {
           worst = fmax(worst, error);
-          if (!(error < 2e-7)) { /* derived data are packed as floats, but not those in tables, which the two may not share */
-            fail_msg("seed %u parameter %zu record %zu: %.12g is not %.12g", (unsigned)seed, j, i, exact, quotient);
+          if (!(error < 2e-7)) { /* derived data are packed as floats, but not those in tables, which the two
+                                    may not share */
+            fail_msg("seed %u parameter %zu record %zu: %.12g is not %.12g", (unsigned)seed, j, i, exact,
+                     quotient);
           }
         }
       }
@@ -197,7 +216,8 @@ static void test_equal_bits(void **state) {
     for (int isa = TACIT_ISA_PORTABLE; isa <= TACIT_ISA_AVX512; isa++) {
       int which = isa == TACIT_ISA_PORTABLE ? 0 : 1;
       tacit_isa_limit((tacit_isa_t)isa);
-      for (tacit_workspace_t *workspace = p->workspaces, *next; workspace != NULL; workspace = next) { /* nothing that another machine computed */
+      for (tacit_workspace_t *workspace = p->workspaces, *next; workspace != NULL;
+           workspace = next) { /* nothing that another machine computed */
         next = workspace->next;
         tacit_workspace_free(workspace);
       }
@@ -227,11 +247,14 @@ static void test_equal_bits(void **state) {
 /* A branch that is not taken may have an infinite slope there: it must not be seen. */
 static void test_masks(void **state) {
   tacit_graph_t *g = tacit_graph_new();
-  tacit_node_t x = column(g, "x", -1, 1, false), t = column(g, "t", 0, 2, true), b = parameter(g, "b", TACIT_CONSTRAINT_NONE, 0, 0);
+  tacit_node_t x = column(g, "x", -1, 1, false), t = column(g, "t", 0, 2, true),
+               b = parameter(g, "b", TACIT_CONSTRAINT_NONE, 0, 0);
   tacit_node_t s = parameter(g, "s", TACIT_CONSTRAINT_NONE, 0, 0), eta = mul(g, x, b);
-  tacit_node_t w = op1(g, TACIT_OP_EXP, mul(g, x, parameter(g, "w", TACIT_CONSTRAINT_NONE, 0, 0))); /* of this branch alone */
+  tacit_node_t w = op1(g, TACIT_OP_EXP,
+                       mul(g, x, parameter(g, "w", TACIT_CONSTRAINT_NONE, 0, 0))); /* of this branch alone */
   /* log is infinite, and sqrt's slope, where t is 0; the factor s meets both */
-  tacit_node_t taken = add(g, op1(g, TACIT_OP_LOG, mul(g, t, add(g, w, op1(g, TACIT_OP_EXP, eta)))), op1(g, TACIT_OP_SQRT, mul(g, t, w)));
+  tacit_node_t taken = add(g, op1(g, TACIT_OP_LOG, mul(g, t, add(g, w, op1(g, TACIT_OP_EXP, eta)))),
+                           op1(g, TACIT_OP_SQRT, mul(g, t, w)));
   tacit_node_t is_positive = op2(g, TACIT_OP_LESS, number(g, 0.5), t);
   tacit_graph_add_record_term(g, mul(g, s, tacit_graph_apply(g, TACIT_OP_SELECT, is_positive, taken, eta)));
   tacit_compiled_t *p = compiled(g);
@@ -245,7 +268,8 @@ static void test_masks(void **state) {
   tacit_compiled_free(p);
 }
 
-/* Whatever a record holds, nothing is read out of bounds, and the records beside it have the same values to the last bit. */
+/* Whatever a record holds, nothing is read out of bounds, and the records beside it have the same values to
+ * the last bit. */
 static void test_any_record(void **state) {
   static const float wild[] = {NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-44f, -1e9f, 4e9f, 0};
   for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -316,12 +340,15 @@ static void test_refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_logistic),      cmocka_unit_test(test_random_gradients),
+    cmocka_unit_test(test_logistic),
+    cmocka_unit_test(test_random_gradients),
 #if defined(__x86_64__)
-      cmocka_unit_test(test_equal_bits),
+    cmocka_unit_test(test_equal_bits),
 #endif
-      cmocka_unit_test(test_any_record),    cmocka_unit_test(test_masks),         cmocka_unit_test(test_out_of_memory),
-      cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_any_record),
+    cmocka_unit_test(test_masks),
+    cmocka_unit_test(test_out_of_memory),
+    cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

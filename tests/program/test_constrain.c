@@ -1,4 +1,5 @@
-/* Constrained parameters: they obey their constraint, and the prior gains the log Jacobian, beside determinants of differences. */
+/* Constrained parameters: they obey their constraint, and the prior gains the log Jacobian, beside
+ * determinants of differences. */
 #include "program_testing.h"
 
 enum { MOST = 4, SIDE = 3, SQUARE = SIDE * SIDE };
@@ -59,13 +60,13 @@ static bool obeys(tacit_constraint_t constraint, size_t n, const double *x) {
     return is_factor(constraint == TACIT_CONSTRAINT_CORR, x);
   }
   for (size_t i = 0; i < n; i++) {
-    bool ok = constraint == TACIT_CONSTRAINT_LOWER               ? x[i] > -0.5
-              : constraint == TACIT_CONSTRAINT_UPPER             ? x[i] < 2
-              : constraint == TACIT_CONSTRAINT_INTERVAL          ? x[i] > -0.5 && x[i] < 2
-              : constraint == TACIT_CONSTRAINT_ORDERED           ? i == 0 || x[i] > x[i - 1]
-              : constraint == TACIT_CONSTRAINT_POSITIVE_ORDERED  ? x[i] > (i == 0 ? 0 : x[i - 1])
-              : constraint == TACIT_CONSTRAINT_SIMPLEX           ? x[i] > 0
-                                                                 : true;
+    bool ok = constraint == TACIT_CONSTRAINT_LOWER              ? x[i] > -0.5
+              : constraint == TACIT_CONSTRAINT_UPPER            ? x[i] < 2
+              : constraint == TACIT_CONSTRAINT_INTERVAL         ? x[i] > -0.5 && x[i] < 2
+              : constraint == TACIT_CONSTRAINT_ORDERED          ? i == 0 || x[i] > x[i - 1]
+              : constraint == TACIT_CONSTRAINT_POSITIVE_ORDERED ? x[i] > (i == 0 ? 0 : x[i - 1])
+              : constraint == TACIT_CONSTRAINT_SIMPLEX          ? x[i] > 0
+                                                                : true;
     if (!ok) {
       return false;
     }
@@ -156,6 +157,7 @@ static void test_bounds_of_bounds(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_jacobians), cmocka_unit_test(test_bounds_of_bounds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_jacobians),
+                                     cmocka_unit_test(test_bounds_of_bounds)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

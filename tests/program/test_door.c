@@ -1,4 +1,5 @@
-/* Programs behind the door: the pieces' sums are the gradients' sums, on any number of threads and every instruction set. */
+/* Programs behind the door: the pieces' sums are the gradients' sums, on any number of threads and every
+ * instruction set. */
 #include "base/isa.h"
 #include "program_testing.h"
 #include "tacit/curator.h"
@@ -13,14 +14,16 @@ static void ok(tacit_status_t status, const tacit_error_t *err) {
 static tacit_graph_t *mixed_graph(void) {
   enum { D = 6, GROUPS = 40 };
   tacit_graph_t *g = tacit_graph_new();
-  tacit_node_t x[D], beta[D], gamma[3], alpha[GROUPS], c[3], group = column(g, "g", 1, GROUPS, true), y = column(g, "y", 1, 4, true);
+  tacit_node_t x[D], beta[D], gamma[3], alpha[GROUPS], c[3], group = column(g, "g", 1, GROUPS, true),
+                                                             y = column(g, "y", 1, 4, true);
   features(g, D, x);
   parameters(g, "alpha", TACIT_CONSTRAINT_NONE, GROUPS, alpha);
   parameters(g, "beta", TACIT_CONSTRAINT_NONE, D, beta);
   parameters(g, "gamma", TACIT_CONSTRAINT_NONE, 3, gamma);
   parameters(g, "c", TACIT_CONSTRAINT_ORDERED, 3, c);
   tacit_node_t eta = add(g, tacit_graph_dot(g, D, x, beta), tacit_graph_index(g, group, GROUPS, alpha));
-  tacit_node_t scale = op1(g, TACIT_OP_LOG1P_EXP, tacit_graph_dot(g, 3, x + 2, gamma)), inf = number(g, INFINITY);
+  tacit_node_t scale = op1(g, TACIT_OP_LOG1P_EXP, tacit_graph_dot(g, 3, x + 2, gamma)),
+               inf = number(g, INFINITY);
   tacit_node_t high = tacit_graph_index(g, y, 4, (tacit_node_t[]){c[0], c[1], c[2], inf});
   tacit_node_t low = tacit_graph_index(g, y, 4, (tacit_node_t[]){number(g, -INFINITY), c[0], c[1], c[2]});
   tacit_graph_add_record_term(g, op1(g, TACIT_OP_LOG1M_EXP, sub(g, low, high)));
@@ -47,8 +50,8 @@ static tacit_records_t *records_of(const tacit_compiled_t *p, size_t n, uint64_t
   return records;
 }
 
-static void sums(const tacit_compiled_t *p, const tacit_record_model_t *model, size_t n_threads, double clip, size_t n_theta,
-                 const double *theta, double *out, double *ratio) {
+static void sums(const tacit_compiled_t *p, const tacit_record_model_t *model, size_t n_threads, double clip,
+                 size_t n_theta, const double *theta, double *out, double *ratio) {
   tacit_error_t err;
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   settings.n_threads = n_threads;
@@ -71,7 +74,8 @@ static void test_pieces_are_the_gradient(void **state) {
   enum { K = 3 };
   size_t dim = model.records.dim, n_kinds[3] = {0};
   uint64_t seed = 8;
-  double *theta = malloc(K * dim * sizeof *theta), *in_pieces = malloc(K * dim * sizeof *theta), *dense = malloc(K * dim * sizeof *theta);
+  double *theta = malloc(K * dim * sizeof *theta), *in_pieces = malloc(K * dim * sizeof *theta),
+         *dense = malloc(K * dim * sizeof *theta);
   double *other = malloc(K * dim * sizeof *theta), ratios[2][K];
   for (size_t i = 0; i < K * dim; i++) {
     theta[i] = 2 * uniform(&seed) - 1;
@@ -79,7 +83,8 @@ static void test_pieces_are_the_gradient(void **state) {
   for (size_t i = 0; i < model.records.n_pieces; i++) {
     n_kinds[model.records.pieces[i].kind]++;
   }
-  assert_true(n_kinds[0] >= 3 && n_kinds[1] == 2 && n_kinds[2] == 1); /* cut points; x and some of it; groups */
+  assert_true(n_kinds[0] >= 3 && n_kinds[1] == 2 &&
+              n_kinds[2] == 1); /* cut points; x and some of it; groups */
   assert_true(isfinite(model.records.grad_bound));
   for (int round = 0; round < 3; round++) { /* everything clipped, nothing clipped, exposed sums */
     double clip = round == 0 ? 0.5 : round == 1 ? 50 : 0, unit = round == 2 ? 0x1p-24 : clip * 0x1p-20;
@@ -87,7 +92,8 @@ static void test_pieces_are_the_gradient(void **state) {
     without.n_pieces = 0;
     sums(p, &model.records, 1, clip, K, theta, in_pieces, ratios[0]);
     sums(p, &without, 1, clip, K, theta, dense, ratios[1]);
-    for (size_t i = 0; i < K * dim; i++) { /* a clipped norm is summed in another order: 1003 records, a unit or two each */
+    for (size_t i = 0; i < K * dim;
+         i++) { /* a clipped norm is summed in another order: 1003 records, a unit or two each */
       assert_true(fabs(in_pieces[i] - dense[i]) <= 1003 * unit * (round == 0 ? 4 : 2));
     }
     for (size_t n_threads = 2; n_threads <= 3; n_threads++) {
@@ -147,7 +153,8 @@ static void test_groups_do_not_grow_the_bound(void **state) {
     enum { D = 9 };
     size_t n_groups = i == 0 ? 2 : 400;
     tacit_graph_t *g = tacit_graph_new();
-    tacit_node_t x[D], beta[D], alpha[400], group = column(g, "g", 1, (double)n_groups, true), y = column(g, "y", 0, 1, true);
+    tacit_node_t x[D], beta[D], alpha[400], group = column(g, "g", 1, (double)n_groups, true),
+                                            y = column(g, "y", 0, 1, true);
     features(g, D, x);
     parameters(g, "alpha", TACIT_CONSTRAINT_NONE, n_groups, alpha);
     parameters(g, "beta", TACIT_CONSTRAINT_NONE, D, beta);
@@ -161,7 +168,8 @@ static void test_groups_do_not_grow_the_bound(void **state) {
   assert_true(bound[0] >= bound[1] && bound[0] <= bound[1] && fabs(bound[0] - sqrt(10)) < 1e-4);
 }
 
-/* Squared scores stay within their public bounds, and are, on average, what curvature is: logistic at 0, y a fair coin: x_j^2 / 4. */
+/* Squared scores stay within their public bounds, and are, on average, what curvature is: logistic at 0, y a
+ * fair coin: x_j^2 / 4. */
 static void test_curvature(void **state) {
   enum { D = 4, DIM = D + 1, N = 4000 };
   tacit_compiled_t *p = compiled(logistic_graph(D));

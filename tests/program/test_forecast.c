@@ -1,6 +1,6 @@
 /*
- * Expectations and draws of the library's distributions against their densities, integrated here: each has a mass of 1, the mean that is said, and
- * draws that fall as it says. False alarms below 1e-9 a distribution.
+ * Expectations and draws of the library's distributions against their densities, integrated here: each has a
+ * mass of 1, the mean that is said, and draws that fall as it says. False alarms below 1e-9 a distribution.
  */
 #include <math.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 enum { LANES = 16, N_DRAWS = 40000, N_POINTS = 40000, N_BINS = 40, MOST_POINTS = N_POINTS + 2 };
 
 typedef struct distribution {
-  const char *name, *args; /* of reals a, b, c and the int n of the data, which is 7 */
+  const char *name, *args;      /* of reals a, b, c and the int n of the data, which is 7 */
   double a, b, c, lower, upper; /* where the density is integrated */
-  bool is_whole, has_atom; /* has_atom: at 0, beside a density */
-  double mean; /* NaN: the integral's; infinite: there is none */
+  bool is_whole, has_atom;      /* has_atom: at 0, beside a density */
+  double mean;                  /* NaN: the integral's; infinite: there is none */
 } distribution_t;
 
 static const distribution_t distributions[] = {
@@ -76,7 +76,9 @@ static tacit_forecast_workspace_t *open(const char *text, const distribution_t *
   assert_non_null(workspace);
   for (size_t j = 0; j < forecast->n_parameters; j++) {
     for (size_t lane = 0; lane < LANES; lane++) {
-      double value = forecast->parameters[j][0] == 'a' ? distribution->a : forecast->parameters[j][0] == 'b' ? distribution->b : distribution->c;
+      double value = forecast->parameters[j][0] == 'a'   ? distribution->a
+                     : forecast->parameters[j][0] == 'b' ? distribution->b
+                                                         : distribution->c;
       workspace->inputs[(forecast->graph->n_columns + j) * LANES + lane] = value;
     }
   }
@@ -105,16 +107,22 @@ static double density(tacit_forecast_workspace_t *workspace, double x) {
 static double integrate(const distribution_t *distribution, size_t n, double *x, double *below) {
   char text[1000];
   snprintf(text, sizeof text,
-           "functions { real w_lpdf(real y, %s x, int n, real a, real b, real c) { return normal_lpdf(y | a + b + c, 1); } "
-           "real w_mean(%s x, int n, real a, real b, real c) { return exp(%s_%s(x | %s)); } } data { int n; real y; %s x; } %s model { y ~ w(x, n, "
+           "functions { real w_lpdf(real y, %s x, int n, real a, real b, real c) { return normal_lpdf(y | a "
+           "+ b + c, 1); } "
+           "real w_mean(%s x, int n, real a, real b, real c) { return exp(%s_%s(x | %s)); } } data { int n; "
+           "real y; %s x; } %s model { y ~ w(x, n, "
            "a, b, c); }",
-           distribution->is_whole ? "int" : "real", distribution->is_whole ? "int" : "real", distribution->name, distribution->is_whole ? "lpmf" : "lpdf", distribution->args,
-           distribution->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters);
+           distribution->is_whole ? "int" : "real", distribution->is_whole ? "int" : "real",
+           distribution->name, distribution->is_whole ? "lpmf" : "lpdf", distribution->args,
+           distribution->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>",
+           parameters);
   tacit_forecast_workspace_t *workspace = open(text, distribution);
-  double step = distribution->is_whole ? 1 : (distribution->upper - distribution->lower) / (double)n, moment = 0;
+  double step = distribution->is_whole ? 1 : (distribution->upper - distribution->lower) / (double)n,
+         moment = 0;
   below[0] = distribution->has_atom ? density(workspace, 0) : 0;
   for (size_t i = 0; i < n; i++) {
-    double at = distribution->lower + step * ((double)i + (distribution->is_whole ? 0 : 0.5)), p = density(workspace, at) * step;
+    double at = distribution->lower + step * ((double)i + (distribution->is_whole ? 0 : 0.5)),
+           p = density(workspace, at) * step;
     x[i] = at + (distribution->is_whole ? 0 : 0.5 * step);
     below[i + 1] = below[i] + (isfinite(p) ? p : 0);
     moment += isfinite(p) ? p * at : 0;
@@ -130,8 +138,10 @@ typedef struct source {
 } source_t;
 static double next(tacit_uniforms_t *self) { return tacit_rng_uniform(((source_t *)self)->rng); }
 
-/* Draws in bins of equal mass: chi-squared, at 6.5 standard deviations of its normal approximation [Wilson-Hilferty]. */
-static void check_draws(const distribution_t *distribution, const double *draws, size_t n, const double *x, const double *below) {
+/* Draws in bins of equal mass: chi-squared, at 6.5 standard deviations of its normal approximation
+ * [Wilson-Hilferty]. */
+static void check_draws(const distribution_t *distribution, const double *draws, size_t n, const double *x,
+                        const double *below) {
   double statistic = 0, total = below[n];
   size_t n_bins = 0, from = 0;
   double mass = distribution->has_atom ? below[0] : 0, seen = 0;
@@ -148,7 +158,10 @@ static void check_draws(const distribution_t *distribution, const double *draws,
     if ((mass < 1.0 / N_BINS || (total - below[i + 1]) * N_DRAWS < 5) && !is_end) {
       continue;
     }
-    double low = from > 0 ? x[from - 1] : distribution->has_atom ? 0 : -INFINITY, high = is_end ? INFINITY : x[i];
+    double low = from > 0                 ? x[from - 1]
+                 : distribution->has_atom ? 0
+                                          : -INFINITY,
+           high = is_end ? INFINITY : x[i];
     seen = 0;
     for (size_t k = 0; k < N_DRAWS; k++) {
       seen += draws[k] > low && draws[k] <= high;
@@ -157,7 +170,8 @@ static void check_draws(const distribution_t *distribution, const double *draws,
     n_bins++;
     from = i + 1;
   }
-  double df = (double)n_bins - 1, limit = df > 0 ? df * pow(1 - 2 / (9 * df) + 6.5 * sqrt(2 / (9 * df)), 3) : 0;
+  double df = (double)n_bins - 1,
+         limit = df > 0 ? df * pow(1 - 2 / (9 * df) + 6.5 * sqrt(2 / (9 * df)), 3) : 0;
   if (!(statistic < limit)) {
     fail_msg("%s: chi-squared %g of %g degrees of freedom", distribution->name, statistic, df);
   }
@@ -174,7 +188,8 @@ static void check(const distribution_t *distribution) {
   double moment = integrate(distribution, n, x, below);
   assert_true(fabs(below[n] - 1) < (isinf(distribution->mean) ? 1e-3 : 2e-5));
   snprintf(text, sizeof text, "data { int n; %s y; } %s model { y ~ %s(%s); }",
-           distribution->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>", parameters, distribution->name, distribution->args);
+           distribution->is_whole ? "int<lower=0, upper=1000>" : "real<lower=-10000, upper=10000>",
+           parameters, distribution->name, distribution->args);
   tacit_forecast_workspace_t *workspace = open(text, distribution);
   tacit_rng_key_from_seed(key, 7);
   assert_ok(tacit_rng_new(&source.rng, key, 0, &err), err);

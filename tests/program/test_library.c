@@ -1,6 +1,7 @@
 /*
- * Every function of the library at points where Stan's own were computed (reference/functions.py): value and derivatives within 1e-9.
- * A file with more points can be named as an argument: those of reference/edges.py are at the edges of what arguments may be.
+ * Every function of the library at points where Stan's own were computed (reference/functions.py): value and
+ * derivatives within 1e-9. A file with more points can be named as an argument: those of reference/edges.py
+ * are at the edges of what arguments may be.
  */
 #include "testing.h"
 
@@ -59,7 +60,8 @@ static void write_program(char *text, size_t size, const function_t *f, const in
   for (int i = 0; i < f->n_a; i++) {
     n += snprintf(text + n, size - (size_t)n, " real a%d;", i + 1);
   }
-  snprintf(text + n, size - (size_t)n, " }\nmodel { target += %s; y0 ~ normal(a1, 1); }\ngenerated quantities { real v = %s; }\n",
+  snprintf(text + n, size - (size_t)n,
+           " }\nmodel { target += %s; y0 ~ normal(a1, 1); }\ngenerated quantities { real v = %s; }\n",
            f->expression, f->expression);
 }
 
@@ -78,8 +80,10 @@ static void check_point(const function_t *f, const tacit_model_t *model, const p
     double slope = error_of(gradient[i], p->gradient[i]);
     worst_gradient = fmax(worst_gradient, slope);
     if ((!(off <= 1e-9) || !(slope <= 1e-9)) && n_failed++ % 1000 == 0) {
-      print_error("%s: k %d %d, a %.17g %.17g %.17g %.17g: value %.17g, expected %.17g; derivative %d %.17g, expected %.17g\n", f->expression,
-                  p->k[0], p->k[1], p->a[0], p->a[1], p->a[2], p->a[3], reported[f->n_a], p->value, i + 1, gradient[i], p->gradient[i]);
+      print_error("%s: k %d %d, a %.17g %.17g %.17g %.17g: value %.17g, expected %.17g; derivative %d %.17g, "
+                  "expected %.17g\n",
+                  f->expression, p->k[0], p->k[1], p->a[0], p->a[1], p->a[2], p->a[3], reported[f->n_a],
+                  p->value, i + 1, gradient[i], p->gradient[i]);
     }
   }
 }
@@ -131,7 +135,8 @@ static void test_library_is_stans(void **state) {
   check_function(&f);
   fclose(file);
   free(f.points);
-  print_message("%zu functions; worst error of a value %.1e, of a derivative %.1e\n", n_functions, worst_value, worst_gradient);
+  print_message("%zu functions; worst error of a value %.1e, of a derivative %.1e\n", n_functions,
+                worst_value, worst_gradient);
   assert_true(n_functions >= (strcmp(reference, REFERENCE) == 0 ? 100 : 20));
   assert_int_equal(n_failed, 0);
 }

@@ -1,4 +1,5 @@
-/* Programs and what is said of them, tests/program/messages.txt: "=== name", the program, "---", the message. */
+/* Programs and what is said of them, tests/program/messages.txt: "=== name", the program, "---", the message.
+ */
 #include "testing.h"
 
 #include <string.h>
@@ -25,7 +26,8 @@ static void test_messages_are_as_they_were_read(void **state) {
     size_t length = next != NULL ? (size_t)(next - message) : strlen(message) - 1;
     tacit_program_t *parsed;
     tacit_error_t err;
-    assert_int_not_equal(tacit_program_parse(&parsed, program, (size_t)(line - program) + 1, NULL, &err), TACIT_OK);
+    assert_int_not_equal(tacit_program_parse(&parsed, program, (size_t)(line - program) + 1, NULL, &err),
+                         TACIT_OK);
     assert_null(parsed);
     if (strlen(err.message) != length || strncmp(err.message, message, length) != 0) {
       fail_msg("%.*s\nexpected\n%.*s\ngot\n%s", (int)(program - at), at, (int)length, message, err.message);

@@ -1,6 +1,6 @@
 /*
- * Where responses lie among those that a program says: by hand; even under the program, of values, draws and censored times; never longer than what
- * is charged for, whatever a model writes; units of several rows.
+ * Where responses lie among those that a program says: by hand; even under the program, of values, draws and
+ * censored times; never longer than what is charged for, whatever a model writes; units of several rows.
  */
 #include <float.h>
 
@@ -10,7 +10,13 @@
 #include "tacit/program.h"
 #include "testing.h"
 
-enum { CELLS = TACIT_PIT_CELLS, N_BINS = 3, N_BY = 2, N_VALUES = CELLS + 2 * N_BINS + N_BY, MOST_COLUMNS = 16 };
+enum {
+  CELLS = TACIT_PIT_CELLS,
+  N_BINS = 3,
+  N_BY = 2,
+  N_VALUES = CELLS + 2 * N_BINS + N_BY,
+  MOST_COLUMNS = 16
+};
 
 static void ok(tacit_status_t status, const tacit_error_t *err) {
   if (status != TACIT_OK) {
@@ -21,7 +27,8 @@ static void ok(tacit_status_t status, const tacit_error_t *err) {
 static tacit_program_t *parsed(const char *text, tacit_model_t *model) {
   tacit_error_t err = {0};
   tacit_program_t *program;
-  tacit_program_settings_t settings = {.records = "", .keeps_responses = true, .keeps_columns = true, .is_followed_to_bound = true};
+  tacit_program_settings_t settings = {
+      .records = "", .keeps_responses = true, .keeps_columns = true, .is_followed_to_bound = true};
   ok(tacit_program_parse(&program, text, strlen(text), &settings, &err), &err);
   ok(tacit_program_compile(program, model, &err), &err);
   assert_true(model->records.n_columns <= MOST_COLUMNS);
@@ -36,13 +43,21 @@ static double uniform(uint64_t *seed) {
 static const double cuts[N_BINS - 1] = {0.8, 1.6}, by_cuts[N_BY - 1] = {0.25}, factors[] = {1};
 
 static tacit_pit_point_t point_of(const double *theta, const size_t *column) {
-  return (tacit_pit_point_t){.theta = theta, .n_simulated = 31, .seed = 5, .n_bins = N_BINS, .cuts = cuts, .n_by = N_BY, .by_cuts = by_cuts,
-                             .n_columns = 1, .columns = column, .factors = factors};
+  return (tacit_pit_point_t){.theta = theta,
+                             .n_simulated = 31,
+                             .seed = 5,
+                             .n_bins = N_BINS,
+                             .cuts = cuts,
+                             .n_by = N_BY,
+                             .by_cuts = by_cuts,
+                             .n_columns = 1,
+                             .columns = column,
+                             .factors = factors};
 }
 
 /* Units of max_rows rows each; sums without noise, and what the door had of them in whole numbers. */
-static void release(const tacit_record_model_t *model, const tacit_pit_point_t *point, size_t n, size_t max_rows, const float *x, size_t n_threads,
-                    double *out, double *whole) {
+static void release(const tacit_record_model_t *model, const tacit_pit_point_t *point, size_t n,
+                    size_t max_rows, const float *x, size_t n_threads, double *out, double *whole) {
   tacit_error_t err;
   tacit_records_t *records;
   tacit_curator_t *curator;
@@ -77,8 +92,10 @@ static void release(const tacit_record_model_t *model, const tacit_pit_point_t *
 static void test_answers_by_hand(void **state) {
   (void)state;
   tacit_model_t model;
-  tacit_program_t *program = parsed("data { real<lower=-1, upper=1> x; int<lower=0, upper=1> y; } parameters { real a; real b; }\n"
-                                    "model { a ~ normal(0, 1); b ~ normal(0, 1); y ~ bernoulli_logit(a + b * x); }", &model);
+  tacit_program_t *program =
+      parsed("data { real<lower=-1, upper=1> x; int<lower=0, upper=1> y; } parameters { real a; real b; }\n"
+             "model { a ~ normal(0, 1); b ~ normal(0, 1); y ~ bernoulli_logit(a + b * x); }",
+             &model);
   const double theta[] = {log(0.65 / 0.35), 0}, p = 0.65;
   size_t column, n_columns = model.records.n_columns;
   double factor, offset, out[N_VALUES];
@@ -92,7 +109,8 @@ static void test_answers_by_hand(void **state) {
     bool is_yes = records[i * n_columns + model.records.outcome] > 0.5f;
     double lo = is_yes ? 1 - p : 0, hi = is_yes ? 1 : 1 - p;
     for (size_t c = 0; c < CELLS; c++) {
-      expected[c] += fmax(fmin(hi, (double)(c + 1) / CELLS) - fmax(lo, (double)c / CELLS), 0) / (hi - lo) - 0.1;
+      expected[c] +=
+          fmax(fmin(hi, (double)(c + 1) / CELLS) - fmax(lo, (double)c / CELLS), 0) / (hi - lo) - 0.1;
     }
     expected[CELLS] += 1; /* all are predicted .65 */
     expected[CELLS + N_BINS] += lo + hi - 1;
@@ -114,7 +132,8 @@ static void test_answers_by_hand(void **state) {
 /* Records of nobody, with a response by the model at theta. */
 static float *simulated(const tacit_record_model_t *model, const double *theta, size_t n, uint64_t seed) {
   size_t n_others = model->n_others > 0 ? model->n_others : 16, n_blocks = (n_others + 15) / 16;
-  float *x = malloc(n * model->n_columns * sizeof *x), *blocks = aligned_alloc(64, n_blocks * model->n_columns * 16 * sizeof *blocks);
+  float *x = malloc(n * model->n_columns * sizeof *x),
+        *blocks = aligned_alloc(64, n_blocks * model->n_columns * 16 * sizeof *blocks);
   double *weights = malloc(n_blocks * 16 * sizeof *weights);
   model->made_up(model->ctx, seed << 20, n, x);
   for (size_t i = 0; i < n; i++) {
@@ -134,9 +153,9 @@ static float *simulated(const tacit_record_model_t *model, const double *theta, 
 }
 
 /*
- * Sums of 40 000 records are 0 within 5.8 sds, which chance exceeds 7 times in 10^9 (of 54 sums 4 in 10^7); variances of shares are at most .09, of
- * residuals 1/3. With the interval's lower end for both, sums of counts are 40 sds off; by draws from parts of the distribution, those of the outer cells 5
- * to 8.
+ * Sums of 40 000 records are 0 within 5.8 sds, which chance exceeds 7 times in 10^9 (of 54 sums 4 in 10^7);
+ * variances of shares are at most .09, of residuals 1/3. With the interval's lower end for both, sums of
+ * counts are 40 sds off; by draws from parts of the distribution, those of the outer cells 5 to 8.
  */
 static void test_places_are_even_under_the_program(void **state) {
   (void)state;
@@ -144,15 +163,20 @@ static void test_places_are_even_under_the_program(void **state) {
   static const struct {
     const char *text;
     double theta[3];
-  } cases[] = {{"data { real<lower=-1, upper=1> x; int<lower=0, upper=30> y; } parameters { real a; real b; real<lower=0> phi; }\n"
-                "model { a ~ normal(0, 1); b ~ normal(0, 1); phi ~ gamma(2, 1); y ~ neg_binomial_2_log(a + b * x, phi); }",
+  } cases[] = {{"data { real<lower=-1, upper=1> x; int<lower=0, upper=30> y; } parameters { real a; real b; "
+                "real<lower=0> phi; }\n"
+                "model { a ~ normal(0, 1); b ~ normal(0, 1); phi ~ gamma(2, 1); y ~ neg_binomial_2_log(a + b "
+                "* x, phi); }",
                 {0.3, 0.5, 0.7}},
-               {"data { real<lower=-1, upper=1> x; real<lower=-3, upper=3> y; } parameters { real a; real b; real<lower=0> s; }\n"
+               {"data { real<lower=-1, upper=1> x; real<lower=-3, upper=3> y; } parameters { real a; real b; "
+                "real<lower=0> s; }\n"
                 "model { a ~ normal(0, 1); b ~ normal(0, 1); s ~ gamma(2, 1); y ~ normal(a + b * x, s); }",
                 {1, 0.5, 0.2}},
-               {"data { real<lower=-1, upper=1> x; real<lower=0.001, upper=2> t; int<lower=0, upper=1> over; } parameters { real a; real b; "
+               {"data { real<lower=-1, upper=1> x; real<lower=0.001, upper=2> t; int<lower=0, upper=1> over; "
+                "} parameters { real a; real b; "
                 "real<lower=0> k; }\n"
-                "model { a ~ normal(0, 1); b ~ normal(0, 1); k ~ gamma(2, 1); censored_right(t, 1 - over) ~ weibull(k, exp(a + b * x)); }",
+                "model { a ~ normal(0, 1); b ~ normal(0, 1); k ~ gamma(2, 1); censored_right(t, 1 - over) ~ "
+                "weibull(k, exp(a + b * x)); }",
                 {0.5, 0.5, 0.3}}};
   for (size_t i = 0; i < 3; i++) {
     tacit_model_t model;
@@ -182,9 +206,9 @@ static void test_more_spread_is_seen(void **state) {
   (void)state;
   enum { N = 20000 };
   tacit_model_t model;
-  tacit_program_t *program = parsed(
-      "data { real<lower=-9, upper=9> y; } parameters { real a; real<lower=0> s; } model { a ~ normal(0, 1); s ~ gamma(2, 1); y ~ normal(a, s); }",
-      &model);
+  tacit_program_t *program = parsed("data { real<lower=-9, upper=9> y; } parameters { real a; real<lower=0> "
+                                    "s; } model { a ~ normal(0, 1); s ~ gamma(2, 1); y ~ normal(a, s); }",
+                                    &model);
   const double wide[] = {0.2, 0.3}, narrow[] = {0.2, 0};
   static const size_t none = 0;
   double out[N_VALUES];
@@ -192,8 +216,10 @@ static void test_more_spread_is_seen(void **state) {
   point.n_columns = 0;
   float *x = simulated(&model.records, wide, N, 3);
   release(&model.records, &point, N, 1, x, 1, out, NULL);
-  double beyond = 2 * 0.5 * erfc(1.2815515655446004 / exp(0.3) / sqrt(2)) / 2 * N; /* of a normal distribution, beyond the tenth of a narrower one */
-  assert_true(fabs(out[0] + 0.1 * N - beyond) < 0.1 * beyond && fabs(out[9] + 0.1 * N - beyond) < 0.1 * beyond && out[4] < -0.01 * N);
+  double beyond = 2 * 0.5 * erfc(1.2815515655446004 / exp(0.3) / sqrt(2)) / 2 *
+                  N; /* of a normal distribution, beyond the tenth of a narrower one */
+  assert_true(fabs(out[0] + 0.1 * N - beyond) < 0.1 * beyond &&
+              fabs(out[9] + 0.1 * N - beyond) < 0.1 * beyond && out[4] < -0.01 * N);
   free(x);
   tacit_program_free(program);
 }
@@ -201,12 +227,14 @@ static void test_more_spread_is_seen(void **state) {
 /* ---- models that lie ---- */
 
 static double anything(uint64_t *seed) {
-  static const double special[] = {0, DBL_TRUE_MIN, DBL_MAX, -DBL_MAX, NAN, INFINITY, -INFINITY, 1e-20, 1e9, -4e9, 1, -1};
+  static const double special[] = {0,         DBL_TRUE_MIN, DBL_MAX, -DBL_MAX, NAN, INFINITY,
+                                   -INFINITY, 1e-20,        1e9,     -4e9,     1,   -1};
   double u = uniform(seed);
   return u < 0.3 ? special[(size_t)(u / 0.3 * 12)] : 4 * u - 2;
 }
 
-static void lie(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen, double *weights) {
+static void lie(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n,
+                double *values, bool *is_seen, double *weights) {
   uint32_t bits;
   memcpy(&bits, record, sizeof bits);
   uint64_t own = bits + seed;
@@ -221,7 +249,8 @@ static void lie(const void *ctx, const float *record, const double *theta, uint6
   }
 }
 
-static void no_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void no_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                       double *out) {
   (void)ctx, (void)block, (void)theta;
   memset(out, 0, 16 * n_theta * sizeof *out);
 }
@@ -234,8 +263,14 @@ static void test_no_unit_is_longer_than_what_is_charged_for(void **state) {
   uint64_t seed = 11;
   double longest = 0;
   for (size_t trial = 0; trial < (size_t)(4000 * testing_multiplier()); trial++) {
-    tacit_record_model_t liar = {.name = "liar", .dim = 1, .n_columns = 3, .grad_bound = INFINITY, .log_lik = no_log_lik, .responses = lie,
-                                 .seen = trial % 3 == 0 ? 2 : SIZE_MAX, .n_others = trial % 2 == 0 ? 20 : 0};
+    tacit_record_model_t liar = {.name = "liar",
+                                 .dim = 1,
+                                 .n_columns = 3,
+                                 .grad_bound = INFINITY,
+                                 .log_lik = no_log_lik,
+                                 .responses = lie,
+                                 .seen = trial % 3 == 0 ? 2 : SIZE_MAX,
+                                 .n_others = trial % 2 == 0 ? 20 : 0};
     size_t max_rows = trial % 5 == 0 ? 3 : 1;
     static float x[9];
     double out[N_VALUES], whole[N_VALUES], square = 0, radius = 1 << 22;
@@ -257,8 +292,13 @@ static void test_bad_points_are_refused(void **state) {
   (void)state;
   static const size_t column = 1, beyond = 3;
   static const double theta[] = {0}, unbounded[] = {NAN};
-  tacit_record_model_t liar = {
-      .name = "liar", .dim = 1, .n_columns = 3, .grad_bound = INFINITY, .log_lik = no_log_lik, .responses = lie, .seen = SIZE_MAX};
+  tacit_record_model_t liar = {.name = "liar",
+                               .dim = 1,
+                               .n_columns = 3,
+                               .grad_bound = INFINITY,
+                               .log_lik = no_log_lik,
+                               .responses = lie,
+                               .seen = SIZE_MAX};
   tacit_record_model_t dumb = liar;
   dumb.responses = NULL;
   tacit_pit_point_t points[6];
@@ -286,8 +326,10 @@ static void test_bad_points_are_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers_by_hand), cmocka_unit_test(test_places_are_even_under_the_program),
-                                     cmocka_unit_test(test_more_spread_is_seen), cmocka_unit_test(test_no_unit_is_longer_than_what_is_charged_for),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers_by_hand),
+                                     cmocka_unit_test(test_places_are_even_under_the_program),
+                                     cmocka_unit_test(test_more_spread_is_seen),
+                                     cmocka_unit_test(test_no_unit_is_longer_than_what_is_charged_for),
                                      cmocka_unit_test(test_bad_points_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

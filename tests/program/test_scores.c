@@ -1,5 +1,6 @@
 /*
- * Scores centred by other responses: their means, their slopes, and integers that stay where they are charged for whatever a model writes.
+ * Scores centred by other responses: their means, their slopes, and integers that stay where they are charged
+ * for whatever a model writes.
  */
 #include <float.h>
 
@@ -21,8 +22,8 @@ static tacit_records_t *records_of(size_t n, size_t n_columns, const float *x) {
 }
 
 /* Sums of an exposed curator: whole numbers times their spacing, without noise. */
-static void sums(const tacit_record_model_t *model, const tacit_centred_point_t *point, size_t n, const float *x, size_t n_threads, double *score,
-                 double *squares) {
+static void sums(const tacit_record_model_t *model, const tacit_centred_point_t *point, size_t n,
+                 const float *x, size_t n_threads, double *score, double *squares) {
   tacit_error_t err;
   tacit_curator_t *curator;
   tacit_curator_settings_t settings = tacit_curator_settings_default();
@@ -36,7 +37,8 @@ static void sums(const tacit_record_model_t *model, const tacit_centred_point_t 
 
 static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
-/* At the truth they sum to 0 within 5.5 sds, however much is clipped; without the mean's being taken off they do not. */
+/* At the truth they sum to 0 within 5.5 sds, however much is clipped; without the mean's being taken off they
+ * do not. */
 static void test_centred_scores_have_mean_zero(void **state) {
   (void)state;
   enum { N = 4000 };
@@ -73,7 +75,8 @@ static void test_centred_scores_have_mean_zero(void **state) {
 
 /* A model that writes anything: numbers that depend on what it is shown, of all sizes and kinds. */
 static float anything(uint64_t *seed) {
-  static const float special[] = {0, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY, -INFINITY, 1e-20f, 1e9f, -4e9f, 1, -1};
+  static const float special[] = {0,         FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, NAN, INFINITY,
+                                  -INFINITY, 1e-20f,       1e9f,    -4e9f,    1,   -1};
   double u = uniform(seed);
   return u < 0.3 ? special[(size_t)(u / 0.3 * 12)] : (float)(8 * u - 4);
 }
@@ -88,13 +91,16 @@ static uint64_t seed_of(const float *x, size_t n) {
   return seed;
 }
 
-static void lie_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights) {
+static void lie_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n,
+                       float *blocks, double *weights) {
   uint64_t own = seed_of(record, 3) + seed;
   (void)ctx, (void)theta;
   for (size_t i = 0; i < (n + 15) / 16 * 48; i++) {
     blocks[i] = anything(&own);
   }
-  double one = uniform(&own) < 0.5 ? 0.3 * uniform(&own) : 0; /* a single one of some weight leaves the record's own score as long as it is */
+  double one = uniform(&own) < 0.5
+                   ? 0.3 * uniform(&own)
+                   : 0; /* a single one of some weight leaves the record's own score as long as it is */
   for (size_t i = 0; i < (n + 15) / 16 * 16; i++) {
     weights[i] = one > 0 ? (i == 0 ? one : 0) : (double)anything(&own);
   }
@@ -117,7 +123,8 @@ static void lie_made_up(const void *ctx, uint64_t seed, size_t n, float *records
   memset(records, 0, 3 * n * sizeof *records);
 }
 
-static void lie_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void lie_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                        double *out) {
   (void)ctx, (void)block, (void)theta;
   memset(out, 0, 16 * n_theta * sizeof *out);
 }
@@ -131,8 +138,8 @@ static const tacit_record_model_t liar = {.name = "liar",
                                           .others = lie_others,
                                           .made_up = lie_made_up};
 
-static void lie_hazards(const void *ctx, const float *record, const double *theta, const double *distribution, uint64_t seed, size_t n, float *blocks,
-                        double *weights) {
+static void lie_hazards(const void *ctx, const float *record, const double *theta, const double *distribution,
+                        uint64_t seed, size_t n, float *blocks, double *weights) {
   uint64_t own = seed_of(record, 3) + seed;
   (void)ctx, (void)theta, (void)distribution;
   size_t n_lanes = (2 * n + 2 + 15) / 16 * 16;
@@ -155,12 +162,15 @@ static const tacit_record_model_t liar_followed = {.name = "liar",
                                                    .hazards = lie_hazards,
                                                    .made_up = lie_made_up};
 
-/* A symmetric matrix of whole numbers, `unit` times which svec numbers are: no longer than radius^2, in exact arithmetic? *length: in that. */
-static bool are_squares_within(const double *svec, const double *before, double unit, int64_t radius, int most, double *length) {
+/* A symmetric matrix of whole numbers, `unit` times which svec numbers are: no longer than radius^2, in exact
+ * arithmetic? *length: in that. */
+static bool are_squares_within(const double *svec, const double *before, double unit, int64_t radius,
+                               int most, double *length) {
   __extension__ __int128 sum = 0;
   for (size_t i = 0, a = 0; i < 3; i++) {
     for (size_t j = i; j < 3; j++, a++) {
-      __extension__ __int128 k = (int64_t)nearbyint((svec[a] - (before != NULL ? before[a] : 0)) / unit / (i == j ? 1 : sqrt(2)));
+      __extension__ __int128 k =
+          (int64_t)nearbyint((svec[a] - (before != NULL ? before[a] : 0)) / unit / (i == j ? 1 : sqrt(2)));
       sum += k * k * (i == j ? 1 : 2);
     }
   }
@@ -174,13 +184,15 @@ enum { RADIUS = 1 << 22, MOST_ROWS = 7 };
 typedef enum what { SCORE, TAILS, LENGTHS, LEVELS, SLOPE, SQUARES, N_KINDS } what_t;
 
 /* Those of one unit of k rows, without noise; `unit`: of their whole numbers. */
-static void release_all(const tacit_record_model_t *of, size_t k, double (*rows)[3], const tacit_centred_point_t *point, double out[N_KINDS][6], double unit[N_KINDS]) {
+static void release_all(const tacit_record_model_t *of, size_t k, double (*rows)[3],
+                        const tacit_centred_point_t *point, double out[N_KINDS][6], double unit[N_KINDS]) {
   tacit_error_t err;
   tacit_records_t *records;
   tacit_curator_t *curator;
   tacit_curator_settings_t settings = tacit_curator_settings_default();
   size_t offsets[] = {0, k};
-  double noise_sd, bound = 1.25 * point->clip, slack = RADIUS - 0.5 * sqrt(3) - 1, of_slopes = RADIUS - 0.5 * sqrt(9) - 1;
+  double noise_sd, bound = 1.25 * point->clip, slack = RADIUS - 0.5 * sqrt(3) - 1,
+                   of_slopes = RADIUS - 0.5 * sqrt(9) - 1;
   settings.max_unit_rows = MOST_ROWS;
   ok(tacit_records_new(&records, k, 3, &err), &err);
   for (size_t t = 0; t < k; t++) {
@@ -202,9 +214,9 @@ static void release_all(const tacit_record_model_t *of, size_t k, double (*rows)
 }
 
 /*
- * Of units of 1 to 7 rows of a model that lies: scores, tails and lengths within the ball, slopes and squares within theirs and no further apart than sqrt(2)
- * of it, levels within their box, in exact arithmetic, whatever the model says; and each bound is nearly reached, so that a smaller one would have
- * been found out.
+ * Of units of 1 to 7 rows of a model that lies: scores, tails and lengths within the ball, slopes and squares
+ * within theirs and no further apart than sqrt(2) of it, levels within their box, in exact arithmetic,
+ * whatever the model says; and each bound is nearly reached, so that a smaller one would have been found out.
  */
 /* most, opposite: what shares of the bound, and of twice that, records and neighbours at least come to. */
 static void check_integers(const tacit_record_model_t *model, double most, double opposite) {
@@ -222,7 +234,8 @@ static void check_integers(const tacit_record_model_t *model, double most, doubl
     for (what_t of = SCORE; of <= LENGTHS; of++) {
       int64_t n2 = 0, off2 = 0;
       for (size_t j = 0; j < (of == LENGTHS ? TACIT_CENTRED_LENGTHS : 3); j++) {
-        int64_t whole = (int64_t)nearbyint(out[of][j] / unit[of]), off = (int64_t)nearbyint((out[of][j] - before[of][j]) / unit[of]);
+        int64_t whole = (int64_t)nearbyint(out[of][j] / unit[of]),
+                off = (int64_t)nearbyint((out[of][j] - before[of][j]) / unit[of]);
         n2 += whole * whole;
         off2 += off * off;
       }
@@ -259,12 +272,14 @@ static void test_integers_stay_where_they_are_charged_for(void **state) {
 /* The same of a model that lies of when a record is censored. */
 static void test_integers_of_censored_records_stay(void **state) {
   (void)state;
-  check_integers(&liar_followed, 0.8, 0.55); /* lengths: who was seen in the last cell was followed through the others, 0.83 of the bound */
+  check_integers(
+      &liar_followed, 0.8,
+      0.55); /* lengths: who was seen in the last cell was followed through the others, 0.83 of the bound */
 }
 
 /*
- * What the expected score changes by where the truth moves is the slope that is released, however much is clipped: exactly, for it is a function of the
- * record's own columns.
+ * What the expected score changes by where the truth moves is the slope that is released, however much is
+ * clipped: exactly, for it is a function of the record's own columns.
  */
 static void test_slopes_are_those_of_scores(void **state) {
   (void)state;
@@ -275,7 +290,8 @@ static void test_slopes_are_those_of_scores(void **state) {
   const tacit_record_model_t *r = &model.records;
   const tacit_centred_point_t points[] = {{at, whiten, 100, 1e3, 1, 32, 4}, {at, whiten, 0.8, 0.4, 1, 32, 4}};
   float *x = malloc(N * r->n_columns * sizeof *x);
-  double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9], low[3], high[3], distribution[3];
+  double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9], low[3], high[3],
+         distribution[3];
   const double h = 1e-4;
   r->made_up(r->ctx, 5, N, x);
   for (size_t i = 0; i < 2 * N; i++) {
@@ -293,7 +309,8 @@ static void test_slopes_are_those_of_scores(void **state) {
       tacit_centred_expect(r, point, distribution, record, work, low);
       for (size_t k = 0; k < 3; k++) {
         double told = (high[k] - low[k]) / (2 * h);
-        if (!(fabs(told - slope[k * 3 + j]) < 1e-3 * (0.01 + fabs(slope[k * 3 + k]) + fabs(slope[j * 3 + j])))) {
+        if (!(fabs(told - slope[k * 3 + j]) <
+              1e-3 * (0.01 + fabs(slope[k * 3 + k]) + fabs(slope[j * 3 + j])))) {
           fail_msg("%g for %g", slope[k * 3 + j], told);
         }
       }
@@ -304,15 +321,18 @@ static void test_slopes_are_those_of_scores(void **state) {
   tacit_program_free(program);
 }
 
-static const char times[] = "data { real<lower=-1, upper=1> x; real<lower=0.001, upper=20> y; int<lower=0, upper=1> seen; }\n"
-                            "parameters { real a; real b; real k; }\n"
-                            "model { a ~ normal(0, 1); b ~ normal(0, 1); k ~ normal(0, 1); censored_right(y, seen) ~ weibull(exp(k), exp(a + b * x)); }\n";
+static const char times[] =
+    "data { real<lower=-1, upper=1> x; real<lower=0.001, upper=20> y; int<lower=0, upper=1> seen; }\n"
+    "parameters { real a; real b; real k; }\n"
+    "model { a ~ normal(0, 1); b ~ normal(0, 1); k ~ normal(0, 1); censored_right(y, seen) ~ weibull(exp(k), "
+    "exp(a + b * x)); }\n";
 
 /*
- * Records (n, n_columns) by the program at theta, censored at times that depend on x; or, is_informative, a quarter of those who would be seen next are
- * censored just before.
+ * Records (n, n_columns) by the program at theta, censored at times that depend on x; or, is_informative, a
+ * quarter of those who would be seen next are censored just before.
  */
-static void censor(const tacit_record_model_t *r, const double *theta, bool is_informative, size_t n, float *x) {
+static void censor(const tacit_record_model_t *r, const double *theta, bool is_informative, size_t n,
+                   float *x) {
   uint64_t seed = 31;
   r->made_up(r->ctx, 77, n, x);
   for (size_t i = 0; i < n; i++) {
@@ -326,14 +346,15 @@ static void censor(const tacit_record_model_t *r, const double *theta, bool is_i
     c = is_informative && uniform(&seed) < 0.25 ? fmin(c, 0.999 * t) : c;
     record[r->outcome] = (float)fmax(fmin(fmin(t, c), 20), 0.001);
     record[r->seen] = (float)(t <= c && t < 20);
-    r->hazards(r->ctx, record, theta, NULL, 1, 15, blocks, weights); /* columns that the program derives: as of the pair at its own time */
+    r->hazards(r->ctx, record, theta, NULL, 1, 15, blocks,
+               weights); /* columns that the program derives: as of the pair at its own time */
     lane_of(blocks + r->n_columns * 16, r->n_columns, t <= c && t < 20 ? 14 : 15, record);
   }
 }
 
 /*
- * Censored at times of which nothing is known, scores sum to 0 at the truth, within 5.5 sds, however much is clipped; to their slope elsewhere; and not to
- * 0 where being censored tells of what would have come.
+ * Censored at times of which nothing is known, scores sum to 0 at the truth, within 5.5 sds, however much is
+ * clipped; to their slope elsewhere; and not to 0 where being censored tells of what would have come.
  */
 static void test_scores_of_censored_records(void **state) {
   (void)state;
@@ -344,7 +365,9 @@ static void test_scores_of_censored_records(void **state) {
   const tacit_record_model_t *r = &model.records;
   static const size_t diagonal[] = {0, 3, 5};
   float *x = malloc(N * r->n_columns * sizeof *x);
-  const tacit_centred_point_t points[] = {{at, identity, 100, 1e3, 100, 32, 4}, {at, identity, 2, 4, 3, 32, 4}, {at, identity, 0.5, 0.5, 1, 32, 4}};
+  const tacit_centred_point_t points[] = {{at, identity, 100, 1e3, 100, 32, 4},
+                                          {at, identity, 2, 4, 3, 32, 4},
+                                          {at, identity, 0.5, 0.5, 1, 32, 4}};
   double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9];
   double score[3], squares[6], again[3], moved[3];
   for (size_t i = 0; i < 3; i++) {
@@ -367,7 +390,8 @@ static void test_scores_of_censored_records(void **state) {
       double sd = sqrt(squares[diagonal[j]]);
       away[j] = told[j] * (near[0] - at[0]);
       if (!(fabs(score[j]) < 5.5 * sd && fabs(moved[j] - away[j]) < 5.5 * sd + 0.1 * fabs(away[j]))) {
-        fail_msg("sums %zu at clip %g are %g, %g for %g, sd %g", j, points[i].clip, score[j], moved[j], away[j], sd);
+        fail_msg("sums %zu at clip %g are %g, %g for %g, sd %g", j, points[i].clip, score[j], moved[j],
+                 away[j], sd);
       }
       furthest = fmax(furthest, fabs(again[j]) / sd);
     }
@@ -378,14 +402,16 @@ static void test_scores_of_censored_records(void **state) {
   tacit_program_free(program);
 }
 
-/* Their slope is what is expected of them by another distribution of the same records, followed as long; parts are small, as that takes a time for a part. */
+/* Their slope is what is expected of them by another distribution of the same records, followed as long;
+ * parts are small, as that takes a time for a part. */
 static void test_slopes_of_censored_records(void **state) {
   (void)state;
   enum { N = 150 };
   tacit_model_t model;
   tacit_program_t *program = parsed(times, false, &model);
   const tacit_record_model_t *r = &model.records;
-  const tacit_centred_point_t points[] = {{at, identity, 100, 1e3, 100, 400, 4}, {at, identity, 1, 1, 3, 400, 4}};
+  const tacit_centred_point_t points[] = {{at, identity, 100, 1e3, 100, 400, 4},
+                                          {at, identity, 1, 1, 3, 400, 4}};
   float *x = malloc(N * r->n_columns * sizeof *x);
   double *work = malloc(tacit_centred_n_work(r, points) * sizeof *work), slope[9], high[3], low[3];
   censor(r, at, false, N, x);
@@ -426,13 +452,18 @@ static void test_refusals_charge_nothing(void **state) {
   double out[6], noise_sd;
   float x[16];
   model.records.made_up(model.records.ctx, 1, 1, x);
-  ok(tacit_curator_new_exposed(&curator, records_of(1, model.records.n_columns, x), &model.records, &settings, &err), &err);
+  ok(tacit_curator_new_exposed(&curator, records_of(1, model.records.n_columns, x), &model.records, &settings,
+                               &err),
+     &err);
   tacit_centred_point_t point = {at, identity, 2, 10, 2, 0, 4};
-  assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err),
+                   TACIT_ERR_ARGUMENT);
   point = (tacit_centred_point_t){at, identity, NAN, 10, 2, 32, 4};
-  assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_curator_release_centred_score(curator, &point, 1, out, &noise_sd, &err),
+                   TACIT_ERR_ARGUMENT);
   point = (tacit_centred_point_t){at, identity, 2, 0, 2, 32, 4};
-  assert_int_equal(tacit_curator_release_centred_slope(curator, &point, 1, out, &noise_sd, &err), TACIT_ERR_ARGUMENT);
+  assert_int_equal(tacit_curator_release_centred_slope(curator, &point, 1, out, &noise_sd, &err),
+                   TACIT_ERR_ARGUMENT);
   tacit_curator_free(curator);
   model.records.others = NULL;
   assert_int_equal(tacit_centred_check(&model.records, &err), TACIT_ERR_ARGUMENT);

@@ -1,4 +1,5 @@
-/* The machine's functions beside numbers of 40 digits, at the ends of their domains, and on every instruction set. */
+/* The machine's functions beside numbers of 40 digits, at the ends of their domains, and on every instruction
+ * set. */
 #include <float.h>
 
 #include "base/isa.h"
@@ -14,14 +15,21 @@ static tacit_op_t op_named(const char *name) {
 
 static float float_value(tacit_op_t op, float a, float b, float c) {
   _Alignas(64) float constants[3][16], out[16], registers[16 * TACIT_CHUNK_BLOCKS];
-  tacit_instruction_t in = {
-      .op = op, .d = TACIT_OPERAND_OUTPUT, .a = TACIT_OPERAND_CONSTANT, .b = TACIT_OPERAND_CONSTANT | 1, .c = TACIT_OPERAND_CONSTANT | 2};
+  tacit_instruction_t in = {.op = op,
+                            .d = TACIT_OPERAND_OUTPUT,
+                            .a = TACIT_OPERAND_CONSTANT,
+                            .b = TACIT_OPERAND_CONSTANT | 1,
+                            .c = TACIT_OPERAND_CONSTANT | 2};
   for (size_t lane = 0; lane < 16; lane++) {
     constants[0][lane] = a;
     constants[1][lane] = b;
     constants[2][lane] = c;
   }
-  tacit_code_t code = {.instructions = &in, .n_instructions = 1, .constants_float = constants[0], .n_constants = 3, .n_outputs = 1};
+  tacit_code_t code = {.instructions = &in,
+                       .n_instructions = 1,
+                       .constants_float = constants[0],
+                       .n_constants = 3,
+                       .n_outputs = 1};
   tacit_frame_t frame = {.n_blocks = 1, .registers = registers, .out = out, .out_stride = 16};
   unsigned before = tacit_machine_begin();
   tacit_machine()->run_float(&code, &frame);
@@ -30,18 +38,19 @@ static float float_value(tacit_op_t op, float a, float b, float c) {
 }
 
 /*
- * Error of each function in units of 2^-53 (2^-24) of max(|value|, floor). The floors are where a function crosses 0 between numbers, or
- * is computed by a difference: there the absolute error counts. Phi's operand is divided by sqrt(2), which at -37 counts 37^2 times; pow's
- * logarithm is multiplied by the exponent.
+ * Error of each function in units of 2^-53 (2^-24) of max(|value|, floor). The floors are where a function
+ * crosses 0 between numbers, or is computed by a difference: there the absolute error counts. Phi's operand
+ * is divided by sqrt(2), which at -37 counts 37^2 times; pow's logarithm is multiplied by the exponent.
  */
 static const struct tolerance {
   const char *name;
   double units, floor;
 } TOLERANCES[] = {
-    {"exp", 4, 0},         {"expm1", 4, 0},     {"log", 4, 0},      {"log1p", 4, 0},     {"log1p_exp", 4, 0}, {"log1m_exp", 8, 0},
-    {"inv_logit", 6, 0},   {"tanh", 6, 0},      {"lgamma", 40, 1},  {"digamma", 16, 1},  {"trigamma", 10, 0}, {"erf", 8, 0},
-    {"erfc", 24, 0},       {"Phi", 1500, 0},      {"log_Phi", 24, 0}, {"inv_Phi", 24, 0.05}, {"mills", 24, 0},    {"sin", 4, 1},
-    {"cos", 4, 1},         {"atan", 6, 0},      {"pow", 1200, 0},
+    {"exp", 4, 0},         {"expm1", 4, 0},     {"log", 4, 0},   {"log1p", 4, 0},   {"log1p_exp", 4, 0},
+    {"log1m_exp", 8, 0},   {"inv_logit", 6, 0}, {"tanh", 6, 0},  {"lgamma", 40, 1}, {"digamma", 16, 1},
+    {"trigamma", 10, 0},   {"erf", 8, 0},       {"erfc", 24, 0}, {"Phi", 1500, 0},  {"log_Phi", 24, 0},
+    {"inv_Phi", 24, 0.05}, {"mills", 24, 0},    {"sin", 4, 1},   {"cos", 4, 1},     {"atan", 6, 0},
+    {"pow", 1200, 0},
 };
 
 static void test_reference(void **state) {
@@ -62,7 +71,8 @@ static void test_reference(void **state) {
     float xf = (float)x, yf = (float)y;
     double at_float = tacit_op_value(op, (double)xf, (double)yf, 0);
     if (fabs(at_float) < 1e37 && fabs(at_float) > 1e-30 && fabsf(xf) < 1e3f && fabsf(xf) > 1e-30f) {
-      double error = fabs((double)float_value(op, xf, yf, 0) - at_float) / fmax(fabs(at_float), t->floor) * 0x1p24;
+      double error =
+          fabs((double)float_value(op, xf, yf, 0) - at_float) / fmax(fabs(at_float), t->floor) * 0x1p24;
       worst_float[op] = fmax(worst_float[op], error / (4 * t->units));
     }
     n++;
@@ -71,7 +81,8 @@ static void test_reference(void **state) {
   assert_true(n > 1000);
   for (int op = 0; op < TACIT_OP_COUNT; op++) {
     if (worst[op] > 1 || worst_float[op] > 1) {
-      print_error("%s: %.1f and, in float, %.1f times what is allowed\n", tacit_op_name((tacit_op_t)op), worst[op], worst_float[op]);
+      print_error("%s: %.1f and, in float, %.1f times what is allowed\n", tacit_op_name((tacit_op_t)op),
+                  worst[op], worst_float[op]);
     }
   }
   for (int op = 0; op < TACIT_OP_COUNT; op++) {
@@ -127,7 +138,8 @@ static void test_ends(void **state) {
   check("floor", -1.5, -2);
   check("floor", 1e300, 1e300);
   check("abs", -inf, inf);
-  for (int op = TACIT_OP_ADD; op < TACIT_OP_COUNT; op++) { /* a NaN goes through all functions of one number */
+  for (int op = TACIT_OP_ADD; op < TACIT_OP_COUNT;
+       op++) { /* a NaN goes through all functions of one number */
     if (tacit_op_arity((tacit_op_t)op) == 1) {
       check(tacit_op_name((tacit_op_t)op), nan, nan);
     }
@@ -135,7 +147,8 @@ static void test_ends(void **state) {
   assert_true(tacit_op_value(TACIT_OP_POW, 0, 2, 0) == 0 && isinf(tacit_op_value(TACIT_OP_POW, 0, -1, 0)));
   assert_true(tacit_op_value(TACIT_OP_POW, 5, 0, 0) == 1 && isnan(tacit_op_value(TACIT_OP_POW, -5, 0.5, 0)));
   assert_true(fabs(tacit_op_value(TACIT_OP_POW, -2, 3, 0) + 8) < 1e-13);
-  assert_true(tacit_op_value(TACIT_OP_MUL, 1e-200, 1e-200, 0) == 0 && tacit_op_value(TACIT_OP_ADD, DBL_MIN / 4, 0, 0) == 0); /* no denormals */
+  assert_true(tacit_op_value(TACIT_OP_MUL, 1e-200, 1e-200, 0) == 0 &&
+              tacit_op_value(TACIT_OP_ADD, DBL_MIN / 4, 0, 0) == 0); /* no denormals */
 }
 
 #if defined(__x86_64__)
@@ -170,7 +183,11 @@ static void test_equal_bits(void **state) {
         for (size_t k = 0; k < 48; k++) {
           constants[k] = k < 16 ? a : k < 32 ? b : 1;
         }
-        tacit_code_t code = {.instructions = &in, .n_instructions = 1, .constants = constants, .n_constants = 3, .n_outputs = 1};
+        tacit_code_t code = {.instructions = &in,
+                             .n_instructions = 1,
+                             .constants = constants,
+                             .n_constants = 3,
+                             .n_outputs = 1};
         tacit_frame_t frame = {.n_blocks = 1, .registers = registers, .out = out, .out_stride = 16};
         unsigned before = tacit_machine_begin();
         tacit_machine()->run_double(&code, &frame);
@@ -186,10 +203,10 @@ static void test_equal_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reference),
-      cmocka_unit_test(test_ends),
+    cmocka_unit_test(test_reference),
+    cmocka_unit_test(test_ends),
 #if defined(__x86_64__)
-      cmocka_unit_test(test_equal_bits),
+    cmocka_unit_test(test_equal_bits),
 #endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

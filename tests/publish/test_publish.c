@@ -9,9 +9,11 @@
 #include "tacit/ledger.h"
 #include "tacit/publish.h"
 
-static const char schema[] = "columns:\n  y: {type: numeric, lower: -4, upper: 4}\n  x: {type: numeric, lower: -1, upper: 1}\n"
-                             "  s: {type: categorical, levels: [F, M]}\n  m: {type: numeric, lower: 0, upper: 1, missing: drop}\n";
-static const char *const mean[] = {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "2", NULL};
+static const char schema[] =
+    "columns:\n  y: {type: numeric, lower: -4, upper: 4}\n  x: {type: numeric, lower: -1, upper: 1}\n"
+    "  s: {type: categorical, levels: [F, M]}\n  m: {type: numeric, lower: 0, upper: 1, missing: drop}\n";
+static const char *const mean[] = {"statistic", "clamped-mean", "column", "x", "mechanism",
+                                   "laplace",   "epsilon",      "2",      NULL};
 static const char *const moments[] = {"statistic", "moments", "epsilon", "5", "delta", "1e-6", NULL};
 static char data[64], ledger_path[64], out[64];
 
@@ -36,9 +38,11 @@ static int close_files(void **state) {
 }
 
 /* Everything up to the records. */
-static tacit_status_t begin(tacit_publish_t **publish, const char *formula, const char *const *settings, tacit_error_t *err) {
+static tacit_status_t begin(tacit_publish_t **publish, const char *formula, const char *const *settings,
+                            tacit_error_t *err) {
   tacit_status_t status = tacit_publish_new(publish, formula, err);
-  status = status == TACIT_OK ? tacit_publish_set_schema(*publish, schema, strlen(schema), "schema", err) : status;
+  status =
+      status == TACIT_OK ? tacit_publish_set_schema(*publish, schema, strlen(schema), "schema", err) : status;
   for (size_t i = 0; settings[i] != NULL && status == TACIT_OK; i += 2) {
     status = tacit_publish_set(*publish, settings[i], settings[i + 1], err);
   }
@@ -95,18 +99,42 @@ static void test_what_does_not_go_together_is_refused(void **state) {
     const char *formula, *settings[12], *field;
     tacit_status_t status;
   } wrong[] = {
-      {NULL, {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", NULL}, "epsilon", TACIT_ERR_ARGUMENT},
+      {NULL,
+       {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", NULL},
+       "epsilon",
+       TACIT_ERR_ARGUMENT},
       {NULL, {"column", "x", "epsilon", "1", NULL}, "statistic", TACIT_ERR_ARGUMENT},
       {NULL, {"statistic", "clamped-mean", "column", "x", "epsilon", "1", NULL}, "delta", TACIT_ERR_ARGUMENT},
-      {NULL, {"statistic", "clamped-mean", "column", "xx", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_UNKNOWN},
-      {NULL, {"statistic", "clamped-mean", "column", "s", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_SCHEMA},
-      {NULL, {"statistic", "clamped-mean", "column", "m", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_SCHEMA},
-      {NULL, {"statistic", "counts", "column", "s,s", "epsilon", "1", "delta", "1e-6", NULL}, "column", TACIT_ERR_ARGUMENT},
-      {"y ~ x", {"statistic", "counts", "epsilon", "1", "delta", "1e-6", NULL}, "formula", TACIT_ERR_ARGUMENT},
-      {NULL, {"statistic", "moments", "epsilon", "1", "delta", "1e-6", NULL}, "formula", TACIT_ERR_ARGUMENT},
-      {NULL, {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "1", "step", "1", NULL}, "step",
+      {NULL,
+       {"statistic", "clamped-mean", "column", "xx", "epsilon", "1", "delta", "1e-6", NULL},
+       "column",
+       TACIT_ERR_UNKNOWN},
+      {NULL,
+       {"statistic", "clamped-mean", "column", "s", "epsilon", "1", "delta", "1e-6", NULL},
+       "column",
+       TACIT_ERR_SCHEMA},
+      {NULL,
+       {"statistic", "clamped-mean", "column", "m", "epsilon", "1", "delta", "1e-6", NULL},
+       "column",
+       TACIT_ERR_SCHEMA},
+      {NULL,
+       {"statistic", "counts", "column", "s,s", "epsilon", "1", "delta", "1e-6", NULL},
+       "column",
        TACIT_ERR_ARGUMENT},
-      {NULL, {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "1", "purpose", "p", NULL}, "purpose",
+      {"y ~ x",
+       {"statistic", "counts", "epsilon", "1", "delta", "1e-6", NULL},
+       "formula",
+       TACIT_ERR_ARGUMENT},
+      {NULL, {"statistic", "moments", "epsilon", "1", "delta", "1e-6", NULL}, "formula", TACIT_ERR_ARGUMENT},
+      {NULL,
+       {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "1", "step", "1",
+        NULL},
+       "step",
+       TACIT_ERR_ARGUMENT},
+      {NULL,
+       {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "1", "purpose", "p",
+        NULL},
+       "purpose",
        TACIT_ERR_ARGUMENT}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     tacit_publish_t *publish;
@@ -141,19 +169,23 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
 
 /* ---- a line of a program ---- */
 
-static const char program[] =
-    "data { real x; int<lower=1, upper=2> s; real y; } transformed data { int<lower=0, upper=2> band = cut(x, {-0.5, 0.5}); }\n"
-    "parameters { real mu; } model { mu ~ normal(0, 1); x ~ normal(mu, 1); y ~ normal(mu, 1); s ~ bernoulli(0.5); }\n"
-    "statistic { table = count(band, s); total = sum(fmin(fmax(x, -0.5), 0.75) * (s == 1)); many = sum(band); open = sum(x * y); none = sum(1 / (x + "
-    "1)); }\n";
+static const char program[] = "data { real x; int<lower=1, upper=2> s; real y; } transformed data { "
+                              "int<lower=0, upper=2> band = cut(x, {-0.5, 0.5}); }\n"
+                              "parameters { real mu; } model { mu ~ normal(0, 1); x ~ normal(mu, 1); y ~ "
+                              "normal(mu, 1); s ~ bernoulli(0.5); }\n"
+                              "statistic { table = count(band, s); total = sum(fmin(fmax(x, -0.5), 0.75) * "
+                              "(s == 1)); many = sum(band); open = sum(x * y); none = sum(1 / (x + "
+                              "1)); }\n";
 
-static tacit_status_t release_line(const char *name, const char *mechanism, tacit_publish_t **publish, tacit_error_t *err) {
+static tacit_status_t release_line(const char *name, const char *mechanism, tacit_publish_t **publish,
+                                   tacit_error_t *err) {
   static char path[64];
   snprintf(path, sizeof path, "/tmp/tacit-publish-%d.stan", (int)getpid());
   FILE *file = fopen(path, "w");
   fputs(program, file);
   fclose(file);
-  const char *const settings[] = {"statistic", name, "mechanism", mechanism, "epsilon", "400", "seed", "3", NULL};
+  const char *const settings[] = {"statistic", name,   "mechanism", mechanism, "epsilon",
+                                  "400",       "seed", "3",         NULL};
   tacit_status_t status = begin(publish, path, settings, err);
   status = status == TACIT_OK ? tacit_publish_read(*publish, data, err) : status;
   status = status == TACIT_OK ? tacit_publish_run(*publish, err) : status;
@@ -161,7 +193,8 @@ static tacit_status_t release_line(const char *name, const char *mechanism, taci
   return status;
 }
 
-/* At epsilon 400 noise is next to nothing: values are those of the rows, and scales the bounds of a row over epsilon. */
+/* At epsilon 400 noise is next to nothing: values are those of the rows, and scales the bounds of a row over
+ * epsilon. */
 static void test_a_line_of_a_program_is_released_by_its_bounds(void **state) {
   (void)state;
   tacit_publish_t *publish;
@@ -182,7 +215,8 @@ static void test_a_line_of_a_program_is_released_by_its_bounds(void **state) {
     assert_close(values[k], table[k], 0);
   }
   assert_close(tacit_publish_scales(publish, &n)[0], 2.0 / 400, 1e-6);
-  assert_non_null(strstr(tacit_publish_yaml(publish), "statistics:\n  table:\n    mechanism: discrete-laplace\n"));
+  assert_non_null(
+      strstr(tacit_publish_yaml(publish), "statistics:\n  table:\n    mechanism: discrete-laplace\n"));
   tacit_publish_free(publish);
   assert_ok(release_line("total", "laplace", &publish, &err), err);
   assert_close(tacit_publish_scales(publish, &n)[0], 1.25 / 400, 1e-6); /* from -0.5 to 0.75 */
@@ -193,7 +227,8 @@ static void test_a_line_of_a_program_is_released_by_its_bounds(void **state) {
   assert_close(tacit_publish_scales(publish, &n)[0], 2.0 / 400, 1e-6);
   assert_close(tacit_publish_values(publish, &n)[0], many, 0);
   tacit_publish_free(publish);
-  assert_ok(release_line("open", "laplace", &publish, &err), err); /* the program's x has no bounds, the schema's has */
+  assert_ok(release_line("open", "laplace", &publish, &err),
+            err); /* the program's x has no bounds, the schema's has */
   assert_non_null(strstr(tacit_publish_warnings(publish), "values of 'x' beyond the schema's bounds"));
   assert_close(tacit_publish_scales(publish, &n)[0], 8.0 / 400, 1e-6);
   tacit_publish_free(publish);
@@ -208,10 +243,12 @@ static void test_a_line_of_a_program_is_released_by_its_bounds(void **state) {
   tacit_publish_free(publish);
 }
 
-/* 300 records; Laplace noise of scale 1 / epsilon in what one of them can change: an sd of .0024 of all of them at epsilon 2, of .47 at .01. */
+/* 300 records; Laplace noise of scale 1 / epsilon in what one of them can change: an sd of .0024 of all of
+ * them at epsilon 2, of .47 at .01. */
 static void test_noise_that_swamps_is_said_beforehand(void **state) {
   (void)state;
-  static const char *const little[] = {"statistic", "clamped-mean", "column", "x", "mechanism", "laplace", "epsilon", "0.01", NULL};
+  static const char *const little[] = {"statistic", "clamped-mean", "column", "x", "mechanism",
+                                       "laplace",   "epsilon",      "0.01",   NULL};
   tacit_publish_t *publish;
   tacit_error_t err;
   assert_ok(begin(&publish, NULL, mean, &err), err);
@@ -220,17 +257,21 @@ static void test_noise_that_swamps_is_said_beforehand(void **state) {
   tacit_publish_free(publish);
   assert_ok(begin(&publish, NULL, little, &err), err);
   assert_ok(tacit_publish_read(publish, data, &err), err);
-  assert_non_null(
-      strstr(tacit_publish_warnings(publish), "swamp what is released: its sd is 0.47 times what all records together can change; about 4.8 times"));
+  assert_non_null(strstr(
+      tacit_publish_warnings(publish),
+      "swamp what is released: its sd is 0.47 times what all records together can change; about 4.8 times"));
   tacit_publish_free(publish);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_a_line_of_a_program_is_released_by_its_bounds, open_files, close_files),
-      cmocka_unit_test_setup_teardown(test_a_statistic_is_reserved_settled_and_written, open_files, close_files),
+      cmocka_unit_test_setup_teardown(test_a_line_of_a_program_is_released_by_its_bounds, open_files,
+                                      close_files),
+      cmocka_unit_test_setup_teardown(test_a_statistic_is_reserved_settled_and_written, open_files,
+                                      close_files),
       cmocka_unit_test_setup_teardown(test_noise_that_swamps_is_said_beforehand, open_files, close_files),
       cmocka_unit_test(test_what_does_not_go_together_is_refused),
-      cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, open_files, close_files)};
+      cmocka_unit_test_setup_teardown(test_every_failed_allocation_is_an_error_return, open_files,
+                                      close_files)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,7 @@ typedef struct cells {
 } cells_t;
 
 /* P(round(N(0, sd^2)) >= k). */
-static inline double at_least(int64_t k, double sd) {
-  return 0.5 * erfc(((double)k - 0.5) / (sd * sqrt(2)));
-}
+static inline double at_least(int64_t k, double sd) { return 0.5 * erfc(((double)k - 0.5) / (sd * sqrt(2))); }
 
 /* P(a <= round(N(0, sd^2)) < b), from the tail in which it loses no digits. */
 static inline double between(int64_t a, int64_t b, double sd) {

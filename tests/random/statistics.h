@@ -1,6 +1,6 @@
 /*
- * Tail probabilities for the statistical tests. A test fails where one is below IMPROBABLE: with fewer than 200
- * of them, a correct build fails for less than one in 10^6 choices of the seeds.
+ * Tail probabilities for the statistical tests. A test fails where one is below IMPROBABLE: with fewer than
+ * 200 of them, a correct build fails for less than one in 10^6 choices of the seeds.
  */
 #ifndef TACIT_TESTS_RANDOM_STATISTICS_H
 #define TACIT_TESTS_RANDOM_STATISTICS_H
@@ -9,13 +9,13 @@
 
 #define IMPROBABLE 5e-9
 
-#define assert_probable(p, ...)                              \
-  do {                                                       \
-    double p_ = (p);                                         \
-    if (!(p_ >= IMPROBABLE)) {                               \
-      print_error("%s = %.3g: ", #p, p_);                    \
-      fail_msg(__VA_ARGS__);                                 \
-    }                                                        \
+#define assert_probable(p, ...)                                                                              \
+  do {                                                                                                       \
+    double p_ = (p);                                                                                         \
+    if (!(p_ >= IMPROBABLE)) {                                                                               \
+      print_error("%s = %.3g: ", #p, p_);                                                                    \
+      fail_msg(__VA_ARGS__);                                                                                 \
+    }                                                                                                        \
   } while (0)
 
 /* Q(a, x) = Gamma(a, x)/Gamma(a): the series of 1 - Q below a + 1, Lentz's continued fraction above. */
@@ -51,9 +51,7 @@ static inline double chi_square_p(double statistic, double n_freedom) {
 }
 
 /* Two-sided. */
-static inline double normal_p(double z) {
-  return erfc(fabs(z) / sqrt(2));
-}
+static inline double normal_p(double z) { return erfc(fabs(z) / sqrt(2)); }
 
 /* Two-sided, for a count that is nearly Poisson. */
 static inline double poisson_p(double count, double mean) {
@@ -72,7 +70,8 @@ static inline int compare_doubles(const void *a, const void *b) {
 }
 
 /* Kolmogorov-Smirnov against cdf; sorts x. */
-static inline double kolmogorov_p(double *x, size_t n, double (*cdf)(double x, double parameter), double parameter) {
+static inline double kolmogorov_p(double *x, size_t n, double (*cdf)(double x, double parameter),
+                                  double parameter) {
   qsort(x, n, sizeof *x, compare_doubles);
   double distance = 0;
   for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,8 @@
 /*
- * Bits, subsets and Poisson numbers: their distributions on seeded draws. Errors planted to see that these tests catch them: the
- * parity of a run turned around, the fraction of an exponent dropped, the digits of a rate read lowest first, a Poisson
- * number without its thinned part, an entry of the Poisson table off by 16 units, a tie decided one entry late.
+ * Bits, subsets and Poisson numbers: their distributions on seeded draws. Errors planted to see that these
+ * tests catch them: the parity of a run turned around, the fraction of an exponent dropped, the digits of a
+ * rate read lowest first, a Poisson number without its thinned part, an entry of the Poisson table off by 16
+ * units, a tie decided one entry late.
  */
 #include <string.h>
 
@@ -112,8 +113,8 @@ static void test_poisson(void **state) {
 }
 
 /*
- * Means that a million records and more lead to are drawn, too; false alarms below 1e-7. Seen to catch a mean whose whole part was
- * drawn from 1/32 on.
+ * Means that a million records and more lead to are drawn, too; false alarms below 1e-7. Seen to catch a mean
+ * whose whole part was drawn from 1/32 on.
  */
 static void test_large_poisson(void **state) {
   enum { n = 8 };
@@ -228,11 +229,10 @@ static void test_bad_arguments(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits), cmocka_unit_test(test_subsets),
-                                     cmocka_unit_test(test_poisson), cmocka_unit_test(test_large_poisson),
-                                     cmocka_unit_test(test_poisson_table),
-                                     cmocka_unit_test(test_poisson_is_decided_at_every_digit),
-                                     cmocka_unit_test(test_numbers_below),
-                                     cmocka_unit_test(test_bad_arguments)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_bits),          cmocka_unit_test(test_subsets),
+      cmocka_unit_test(test_poisson),       cmocka_unit_test(test_large_poisson),
+      cmocka_unit_test(test_poisson_table), cmocka_unit_test(test_poisson_is_decided_at_every_digit),
+      cmocka_unit_test(test_numbers_below), cmocka_unit_test(test_bad_arguments)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,12 +1,14 @@
 /*
- * The distributions of Laplace and discrete noise, on seeded draws: every cell's probability is a closed form. Errors planted to see
- * that these tests catch them: zero drawn with both signs, the fraction of a scale dropped, a run that is one step too long,
- * the half step of the rounding left out, sigma^2 / t left out of the acceptance, a sign that is not fair.
+ * The distributions of Laplace and discrete noise, on seeded draws: every cell's probability is a closed
+ * form. Errors planted to see that these tests catch them: zero drawn with both signs, the fraction of a
+ * scale dropped, a run that is one step too long, the half step of the rounding left out, sigma^2 / t left
+ * out of the acceptance, a sign that is not fair.
  */
 #include "statistics.h"
 #include "tacit/random.h"
 
-typedef tacit_status_t (*draw_t)(tacit_noise_t *noise, double scale, size_t n, int64_t *out, tacit_error_t *err);
+typedef tacit_status_t (*draw_t)(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
+                                 tacit_error_t *err);
 typedef double (*weight_t)(int64_t k, double scale);
 
 /* Weights, unnormalised. */
@@ -14,9 +16,7 @@ static double rounded_laplace(int64_t k, double b) {
   return k == 0 ? -expm1(-0.5 / b) : sinh(0.5 / b) * exp(-fabs((double)k) / b);
 }
 
-static double discrete_laplace(int64_t k, double b) {
-  return exp(-fabs((double)k) / b);
-}
+static double discrete_laplace(int64_t k, double b) { return exp(-fabs((double)k) / b); }
 
 static double discrete_gaussian(int64_t k, double sigma) {
   double z = (double)k / sigma;
@@ -32,7 +32,8 @@ static int compare(const void *a, const void *b) {
 static void check_distribution(draw_t draw, weight_t weight, const char *name, double scale) {
   enum { MOST = 60 };
   size_t n = (size_t)(4e5 * testing_multiplier()) + 1000;
-  int64_t *draws = malloc(n * sizeof *draws), reach = (int64_t)ceil(5 * scale) + 3, far = (int64_t)ceil(60 * scale) + 60;
+  int64_t *draws = malloc(n * sizeof *draws), reach = (int64_t)ceil(5 * scale) + 3,
+          far = (int64_t)ceil(60 * scale) + 60;
   tacit_noise_t *noise;
   tacit_error_t err;
   assert_non_null(draws);
@@ -62,11 +63,13 @@ static void check_distribution(draw_t draw, weight_t weight, const char *name, d
   }
   assert_true(i == n);
   free(draws);
-  assert_probable(chi_square_p(statistic, (double)n_cells - 1), "%s, scale %g, %zu cells", name, scale, n_cells);
+  assert_probable(chi_square_p(statistic, (double)n_cells - 1), "%s, scale %g, %zu cells", name, scale,
+                  n_cells);
 }
 
 static void test_distributions(void **state) {
-  static const double laplace[] = {1, 1.25, 7.3, 100, 3000}, coarse[] = {0.0625, 0.3, 1, 2.0 / 3, 2, 9.1, 1000};
+  static const double laplace[] = {1, 1.25, 7.3, 100, 3000},
+                      coarse[] = {0.0625, 0.3, 1, 2.0 / 3, 2, 9.1, 1000};
   static const double gaussian[] = {0.0625, 0.4, 0.999, 1, 1.5, 5.97, 38.02, 1000.5};
   for (size_t i = 0; i < sizeof laplace / sizeof *laplace; i++) {
     check_distribution(tacit_noise_rounded_laplace, rounded_laplace, "rounded Laplace", laplace[i]);
@@ -79,13 +82,9 @@ static void test_distributions(void **state) {
   }
 }
 
-static double laplace_cdf(double x, double b) {
-  return x < 0 ? 0.5 * exp(x / b) : 1 - 0.5 * exp(-x / b);
-}
+static double laplace_cdf(double x, double b) { return x < 0 ? 0.5 * exp(x / b) : 1 - 0.5 * exp(-x / b); }
 
-static double normal_cdf(double x, double sigma) {
-  return 0.5 * erfc(-x / sigma / sqrt(2));
-}
+static double normal_cdf(double x, double sigma) { return 0.5 * erfc(-x / sigma / sqrt(2)); }
 
 /* On lattices as fine as the curator's, where cells are too many to count. */
 static void check_fine(draw_t draw, double (*cdf)(double, double), double scale) {

@@ -1,7 +1,8 @@
 /*
- * The exact normal deviate from inside: its table, its rare branches with scripted digits, and its distribution with digits of
- * 4 bits, of which a sixteenth are ties. Errors planted to see that these tests catch them: a tie that is not
- * extended, an extension of y that does not reach x, a wrong word deep in the table, a boundary decided by 64 bits.
+ * The exact normal deviate from inside: its table, its rare branches with scripted digits, and its
+ * distribution with digits of 4 bits, of which a sixteenth are ties. Errors planted to see that these tests
+ * catch them: a tie that is not extended, an extension of y that does not reach x, a wrong word deep in the
+ * table, a boundary decided by 64 bits.
  */
 #include <string.h>
 
@@ -79,9 +80,7 @@ static fixed_t fixed_quotient(fixed_t a, uint64_t divisor) {
   return a;
 }
 
-static fixed_t fixed_one(void) {
-  return (fixed_t){.word = {[FRACTION_WORDS] = 1}};
-}
+static fixed_t fixed_one(void) { return (fixed_t){.word = {[FRACTION_WORDS] = 1}}; }
 
 /* exp(-1/2) by its series. */
 static fixed_t fixed_exp_minus_half(void) {
@@ -115,8 +114,8 @@ static void test_integer_part_cdf_matches_integer_arithmetic(void **state) {
     for (size_t i = 3; i <= FRACTION_WORDS; i++) {
       assert_true(gap.word[i] == 0);
     }
-    assert_true(gap.word[2] < whole->word[FRACTION_WORDS] ||
-                (gap.word[2] == whole->word[FRACTION_WORDS] && gap.word[1] < whole->word[FRACTION_WORDS - 1]));
+    assert_true(gap.word[2] < whole->word[FRACTION_WORDS] || (gap.word[2] == whole->word[FRACTION_WORDS] &&
+                                                              gap.word[1] < whole->word[FRACTION_WORDS - 1]));
   }
 }
 
@@ -178,7 +177,8 @@ static void test_integer_part_is_decided_at_every_digit(void **state) {
 }
 
 /* a and b alike in `depth` digits: the digits are drawn in turn, and kept. */
-static void check_comparison(tacit_noise_t *noise, unsigned depth, uint64_t last_a, uint64_t last_b, unsigned width) {
+static void check_comparison(tacit_noise_t *noise, unsigned depth, uint64_t last_a, uint64_t last_b,
+                             unsigned width) {
   uint64_t digits[2 * EXACT_BITS / EXACT_MIN_WIDTH];
   unsigned n_digits = EXACT_BITS / width;
   for (unsigned i = 0; i < n_digits; i++) {
@@ -215,8 +215,8 @@ static void test_comparison_extends_ties_to_every_depth_and_fails_closed(void **
 }
 
 /* x at 64 bits, then these digits: which integer does mantissa (k + x) 2^-shift round to? */
-static uint64_t round_scripted(tacit_noise_t *noise, exact_scale_t scale, unsigned k, const uint64_t digits[8],
-                               unsigned width) {
+static uint64_t round_scripted(tacit_noise_t *noise, exact_scale_t scale, unsigned k,
+                               const uint64_t digits[8], unsigned width) {
   uint64_t parts[EXACT_BITS / EXACT_MIN_WIDTH];
   unsigned per_word = 64 / width;
   for (unsigned i = 0; i < 8 * per_word; i++) {
@@ -229,11 +229,12 @@ static uint64_t round_scripted(tacit_noise_t *noise, exact_scale_t scale, unsign
 }
 
 /*
- * Digits of the x for which mantissa (k + x) 2^-shift = q + 1/2 exactly, by long division; the number of them that are
- * followed by something.
+ * Digits of the x for which mantissa (k + x) 2^-shift = q + 1/2 exactly, by long division; the number of them
+ * that are followed by something.
  */
 static unsigned boundary_digits(exact_scale_t scale, unsigned k, uint64_t q, uint64_t digits[8]) {
-  tacit_u128_t rest = ((tacit_u128_t)(2 * q + 1) << (scale.shift - 1)) - ((tacit_u128_t)(k * scale.mantissa) << 64);
+  tacit_u128_t rest =
+      ((tacit_u128_t)(2 * q + 1) << (scale.shift - 1)) - ((tacit_u128_t)(k * scale.mantissa) << 64);
   unsigned n_open = 0;
   for (size_t i = 0; i < 8; i++) {
     digits[i] = (uint64_t)(rest / scale.mantissa);
@@ -243,7 +244,8 @@ static unsigned boundary_digits(exact_scale_t scale, unsigned k, uint64_t q, uin
   return n_open;
 }
 
-static void check_boundary(tacit_noise_t *noise, exact_scale_t scale, unsigned k, uint64_t q, unsigned width) {
+static void check_boundary(tacit_noise_t *noise, exact_scale_t scale, unsigned k, uint64_t q,
+                           unsigned width) {
   uint64_t digits[8], changed[8];
   unsigned n_open = boundary_digits(scale, k, q, digits);
   uint64_t at = round_scripted(noise, scale, k, digits, width);
@@ -276,7 +278,8 @@ static void test_rounding_boundary_is_decided_at_every_digit(void **state) {
     /* Boundaries from sd k to sd (k + 1); there is none for many a small sd. */
     tacit_u128_t low = (tacit_u128_t)(k * mantissa) << 64, width = (tacit_u128_t)mantissa << 64;
     tacit_u128_t half = (tacit_u128_t)1 << (scale.shift - 1);
-    uint64_t first = (uint64_t)((low + half) >> scale.shift), end = (uint64_t)((low + width + half) >> scale.shift);
+    uint64_t first = (uint64_t)((low + half) >> scale.shift),
+             end = (uint64_t)((low + width + half) >> scale.shift);
     if (first == end) {
       continue;
     }
@@ -308,7 +311,8 @@ static void test_scale_is_the_exact_double(void **state) {
   const double sds[] = {0x1p-20, 0x1p52, 1, 3.7, 1.0 / 3, 0x1.fffffffffffffp51, 0x1.0000000000001p-20};
   for (size_t i = 0; i < sizeof sds / sizeof sds[0]; i++) {
     exact_scale_t scale = exact_scale(sds[i]);
-    assert_true(scale.mantissa >= (uint64_t)1 << 52 && scale.mantissa < (uint64_t)1 << 53 && scale.shift >= 64);
+    assert_true(scale.mantissa >= (uint64_t)1 << 52 && scale.mantissa < (uint64_t)1 << 53 &&
+                scale.shift >= 64);
     assert_true(ldexp((double)scale.mantissa, 64 - (int)scale.shift) == sds[i]);
   }
 }
@@ -316,7 +320,8 @@ static void test_scale_is_the_exact_double(void **state) {
 /* ---- distributions ---- */
 
 static void test_integer_part_has_its_probabilities_with_narrow_digits(void **state) {
-  double counts[TACIT_N_INTEGER_PARTS] = {0}, n = 2e6 * testing_multiplier(), total = 0, statistic = 0, left = n;
+  double counts[TACIT_N_INTEGER_PARTS] = {0}, n = 2e6 * testing_multiplier(), total = 0, statistic = 0,
+         left = n;
   tacit_noise_t *noise = seeded(17);
   for (double i = 0; i < n; i++) {
     counts[exact_integer_part(noise, 4)]++;
@@ -341,9 +346,7 @@ static double fraction_integral(double x, double k) {
   return sqrt(acos(-1.0) / 2) * exp(0.5 * k * k) * (erfc(k / sqrt(2)) - erfc((k + x) / sqrt(2)));
 }
 
-static double fraction_cdf(double x, double k) {
-  return fraction_integral(x, k) / fraction_integral(1, k);
-}
+static double fraction_cdf(double x, double k) { return fraction_integral(x, k) / fraction_integral(1, k); }
 
 static double as_double(tacit_noise_t *noise, exact_uniform_t *x, unsigned width) {
   double value = 0, unit = 1;
@@ -365,7 +368,8 @@ EXACT_INLINE void check_fraction(tacit_noise_t *noise, unsigned k, unsigned widt
     }
   }
   assert_false(noise->has_failed);
-  assert_probable(normal_p(binomial_z((double)n_kept, N, fraction_integral(1, k))), "k %u, width %u", k, width);
+  assert_probable(normal_p(binomial_z((double)n_kept, N, fraction_integral(1, k))), "k %u, width %u", k,
+                  width);
   assert_probable(kolmogorov_p(kept, n_kept, fraction_cdf, k), "k %u, width %u", k, width);
 }
 
@@ -415,7 +419,8 @@ static void test_choice_is_uniform(void **state) {
     }
     assert_probable(chi_square_p(statistic, (double)m - 1), "m %g", (double)m);
   }
-  /* 2^64 mod 6 = 4: words whose products by 6 end in 0 (0), 2 (2^64/6 rounded up) are redrawn, 4 (2^65/6) is not. */
+  /* 2^64 mod 6 = 4: words whose products by 6 end in 0 (0), 2 (2^64/6 rounded up) are redrawn, 4 (2^65/6) is
+   * not. */
   const uint64_t words[] = {0, 0x2aaaaaaaaaaaaaab, 0, 0x5555555555555556};
   script(noise, words, 4, 64);
   size_t before = noise->next;

@@ -42,9 +42,7 @@ ssize_t getrandom(void *buffer, size_t length, unsigned flags) {
   return syscall(SYS_getrandom, buffer, length, flags);
 }
 
-int __wrap_sodium_init(void) {
-  return sodium_fails ? -1 : __real_sodium_init();
-}
+int __wrap_sodium_init(void) { return sodium_fails ? -1 : __real_sodium_init(); }
 #endif
 
 /* Something to see that it was overwritten. */
@@ -152,8 +150,18 @@ static void test_two_system_sources_never_repeat(void **state) {
 }
 
 static void test_refused_sd_leaves_zeros(void **state) {
-  const double refused[] = {0,         -0.0,  -1,     NAN,     INFINITY,              -INFINITY,
-                            0x1p-1074, 1e300, 0x1p53, -0x1p52, nextafter(0x1p-20, 0), nextafter(0x1p52, INFINITY)};
+  const double refused[] = {0,
+                            -0.0,
+                            -1,
+                            NAN,
+                            INFINITY,
+                            -INFINITY,
+                            0x1p-1074,
+                            1e300,
+                            0x1p53,
+                            -0x1p52,
+                            nextafter(0x1p-20, 0),
+                            nextafter(0x1p52, INFINITY)};
   tacit_noise_t *noise = seeded(5);
   for (size_t j = 0; j < sizeof refused / sizeof refused[0]; j++) {
     int64_t draws[7];
@@ -241,8 +249,9 @@ static bool refuses(tacit_noise_t *noise) {
   int64_t draws[3];
   bool bit;
   tacit_error_t err;
-  return tacit_noise_rounded_gaussian(noise, 1e9, 3, draws, &err) == TACIT_ERR_NOISE && draws[0] == 0 && draws[2] == 0 &&
-         tacit_noise_discrete_laplace(noise, 10, 3, draws, &err) == TACIT_ERR_NOISE && tacit_noise_logistic_bit(noise, 1, &bit, &err) == TACIT_ERR_NOISE;
+  return tacit_noise_rounded_gaussian(noise, 1e9, 3, draws, &err) == TACIT_ERR_NOISE && draws[0] == 0 &&
+         draws[2] == 0 && tacit_noise_discrete_laplace(noise, 10, 3, draws, &err) == TACIT_ERR_NOISE &&
+         tacit_noise_logistic_bit(noise, 1, &bit, &err) == TACIT_ERR_NOISE;
 }
 
 /* By the count of forks alone: the memory is kept, and the child has its parent's number. */
@@ -304,12 +313,16 @@ static void test_a_child_in_another_namespace_is_refused(void **state) {
         if (child == 0) {
           _exit(getpid() == 1 && refuses(noise) ? 0 : 1);
         }
-        how = child < 0 ? NOT_PERMITTED : waitpid(child, &how, 0) == child && WIFEXITED(how) ? WEXITSTATUS(how) : 1;
+        how = child < 0                                            ? NOT_PERMITTED
+              : waitpid(child, &how, 0) == child && WIFEXITED(how) ? WEXITSTATUS(how)
+                                                                   : 1;
       }
       _exit(how);
     }
     int how;
-    _exit(parent < 0 ? NOT_PERMITTED : waitpid(parent, &how, 0) == parent && WIFEXITED(how) ? WEXITSTATUS(how) : 1);
+    _exit(parent < 0                                             ? NOT_PERMITTED
+          : waitpid(parent, &how, 0) == parent && WIFEXITED(how) ? WEXITSTATUS(how)
+                                                                 : 1);
   }
   int how = status_of(middle);
   if (how == NOT_PERMITTED) {
@@ -376,8 +389,8 @@ static void test_failed_generator_gives_no_source_and_no_key(void **state) {
 }
 
 /*
- * A system that gives random bytes for the key and refuses the next ones, those that libsodium wants to begin with, is an error and not the
- * end of the process. libsodium by itself would end in abort().
+ * A system that gives random bytes for the key and refuses the next ones, those that libsodium wants to begin
+ * with, is an error and not the end of the process. libsodium by itself would end in abort().
  */
 static void test_a_generator_that_fails_later_is_an_error(void **state) {
 #ifdef TESTING_WRAP
@@ -411,7 +424,8 @@ static void test_a_generator_that_fails_later_is_an_error(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_generator_that_fails_later_is_an_error), /* first: before libsodium is initialised */
+      cmocka_unit_test(
+          test_a_generator_that_fails_later_is_an_error), /* first: before libsodium is initialised */
       cmocka_unit_test(test_failed_generator_gives_no_source_and_no_key),
       cmocka_unit_test(test_refill_takes_the_next_key_from_the_stream_and_erases_the_last),
       cmocka_unit_test(test_words_are_wiped_as_they_are_used),

@@ -1,7 +1,8 @@
 /*
- * The distribution of the rounded Gaussian, on seeded draws. Errors planted to see that these tests catch them: a standard
- * deviation off by 0.3 %, a geometric integer part (steps N2 left out), a wrong probability of a step in Algorithm B,
- * truncation instead of rounding, a sign with probability 0.501, a tail cut at 4 sd.
+ * The distribution of the rounded Gaussian, on seeded draws. Errors planted to see that these tests catch
+ * them: a standard deviation off by 0.3 %, a geometric integer part (steps N2 left out), a wrong probability
+ * of a step in Algorithm B, truncation instead of rounding, a sign with probability 0.501, a tail cut at 4
+ * sd.
  */
 #include <string.h>
 
@@ -59,13 +60,14 @@ static void test_tails_beyond_3_to_6_sd_have_exact_probabilities(void **state) {
       for (size_t i = 0; i < sample->n; i++) {
         count += llabs(sample->draws[s][i]) >= bound;
       }
-      assert_probable(poisson_p(count, 2 * at_least(bound, sds[s]) * (double)sample->n), "sd %g, beyond %d sd: %g draws",
-                      sds[s], beyond, count);
+      assert_probable(poisson_p(count, 2 * at_least(bound, sds[s]) * (double)sample->n),
+                      "sd %g, beyond %d sd: %g draws", sds[s], beyond, count);
     }
   }
 }
 
-/* Central moments of the rounded distribution, summed over its cells where those are few, else those of N(0, sd^2 + 1/12). */
+/* Central moments of the rounded distribution, summed over its cells where those are few, else those of N(0,
+ * sd^2 + 1/12). */
 static void rounded_moments(double sd, double *m2, double *m4) {
   *m2 = sd * sd + 1.0 / 12;
   *m4 = 3 * sd * sd * sd * sd + sd * sd / 2 + 1.0 / 80;

@@ -1,6 +1,7 @@
 /*
- * The generator of the sampler's own moves. Errors planted to see that these tests catch them: one wrong edge of the
- * ziggurat, wedges always accepted, the tail without its rejection, a uniform of 53 bits, a biased integer.
+ * The generator of the sampler's own moves. Errors planted to see that these tests catch them: one wrong edge
+ * of the ziggurat, wedges always accepted, the tail without its rejection, a uniform of 53 bits, a biased
+ * integer.
  */
 #include <string.h>
 
@@ -103,9 +104,7 @@ static double cdf_exponential(double x, double unused) {
   return -expm1(-x);
 }
 
-static double cdf_exponential_beyond(double x, double start) {
-  return -expm1(start - x);
-}
+static double cdf_exponential_beyond(double x, double start) { return -expm1(start - x); }
 
 /* N(0, 1) given that it exceeds start. */
 static double cdf_normal_beyond(double x, double start) {
@@ -163,7 +162,8 @@ static void test_tails_have_the_right_mass_and_shape(void **state) {
   assert_probable(normal_p((fourths - 3 * count) / sqrt(96 * count)), "fourth moment");
   assert_probable(normal_p(binomial_z(negative, count, 0.5)), "sign");
   assert_probable(normal_p(binomial_z((double)n_normal, count, erfc(start_normal / sqrt(2)))), "normal tail");
-  assert_probable(normal_p(binomial_z((double)n_exponential, count, exp(-start_exponential))), "exponential tail");
+  assert_probable(normal_p(binomial_z((double)n_exponential, count, exp(-start_exponential))),
+                  "exponential tail");
   for (size_t j = 0; j < 4; j++) {
     assert_probable(poisson_p(n_far[j], count * erfc(far[j] / sqrt(2))), "beyond %g", far[j]);
   }
@@ -175,7 +175,8 @@ static void test_tails_have_the_right_mass_and_shape(void **state) {
   free(exponential);
 }
 
-/* Against the exact distribution on cells as wide as the ziggurat's layers, where a wrong edge or wedge would show. */
+/* Against the exact distribution on cells as wide as the ziggurat's layers, where a wrong edge or wedge would
+ * show. */
 static void test_normal_has_exact_probabilities_between_ziggurat_edges(void **state) {
   double counts[TACIT_N_LAYERS] = {0}, statistic = 0;
   size_t n = (size_t)(8e6 * testing_multiplier());

@@ -1,13 +1,15 @@
 /*
- * The work of a draw does not tell its value: each call of a secret source takes as many words as noise_internal.h allows it, and what
- * it allows is Chernoff's bound to 2^-80 of what the draws need, whose moment generating function is estimated here on seeded draws,
- * which stop when they are done. Seen to be caught: 9 words for a normal draw, half the rest for discrete ones, a bit that stops when it is done; a
+ * The work of a draw does not tell its value: each call of a secret source takes as many words as
+ * noise_internal.h allows it, and what it allows is Chernoff's bound to 2^-80 of what the draws need, whose
+ * moment generating function is estimated here on seeded draws, which stop when they are done. Seen to be
+ * caught: 9 words for a normal draw, half the rest for discrete ones, a bit that stops when it is done; a
  * penalty's second bit left out where the first decides.
  */
 #include "random/noise_internal.h"
 #include "testing.h"
 
-typedef tacit_status_t (*numbers_t)(tacit_noise_t *noise, double scale, size_t n, int64_t *out, tacit_error_t *err);
+typedef tacit_status_t (*numbers_t)(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
+                                    tacit_error_t *err);
 
 typedef struct kind {
   const char *name;
@@ -36,8 +38,16 @@ static tacit_status_t arcsine_bit(tacit_noise_t *noise, double x, bool *out, tac
 static const kind_t kinds[] = {
     {"rounded gaussian", tacit_noise_rounded_gaussian, NULL, &TACIT_NORMAL_WORK, {0x1p-20, 0.6, 30, 1e9}},
     {"rounded laplace", tacit_noise_rounded_laplace, NULL, &TACIT_LAPLACE_WORK, {1, 1.3, 77, 1e9 + 0.5}},
-    {"discrete laplace", tacit_noise_discrete_laplace, NULL, &TACIT_DISCRETE_WORK, {0x1p-8, 0.3, 1, 2.7, 1e9 + 0.5}},
-    {"discrete gaussian", tacit_noise_discrete_gaussian, NULL, &TACIT_DISCRETE_WORK, {0x1p-4, 0.4, 1, 1.01, 33.3, 1e7}},
+    {"discrete laplace",
+     tacit_noise_discrete_laplace,
+     NULL,
+     &TACIT_DISCRETE_WORK,
+     {0x1p-8, 0.3, 1, 2.7, 1e9 + 0.5}},
+    {"discrete gaussian",
+     tacit_noise_discrete_gaussian,
+     NULL,
+     &TACIT_DISCRETE_WORK,
+     {0x1p-4, 0.4, 1, 1.01, 33.3, 1e7}},
     {"exp bit", NULL, exp_bit, &TACIT_BIT_WORK, {1e-9, 0.5, 1, 3, 40}},
     {"logistic bit", NULL, logistic_bit, &TACIT_BIT_WORK, {1e-9, 0.5, 1, 3, -40}},
 };
@@ -47,7 +57,9 @@ static uint64_t words_of(const kind_t *kind, tacit_noise_t *noise, double scale)
   tacit_error_t err;
   int64_t number;
   bool bit;
-  assert_ok(kind->numbers != NULL ? kind->numbers(noise, scale, 1, &number, &err) : kind->bit(noise, scale, &bit, &err), err);
+  assert_ok(kind->numbers != NULL ? kind->numbers(noise, scale, 1, &number, &err)
+                                  : kind->bit(noise, scale, &bit, &err),
+            err);
   return tacit_noise_n_words(noise) - before;
 }
 
@@ -67,15 +79,18 @@ static void test_allowance(void **state) {
         squares += e * e;
       }
       tacit_noise_free(noise);
-      double mean = sum / n, sd = sqrt(fmax(squares / n - mean * mean, 0) / n), needed = log(mean + 6 * sd) / s;
-      print_message("%s %g: %.1f words, %.1f needed, %.0f allowed\n", kinds[k].name, kinds[k].scales[i], words / n, needed, each);
+      double mean = sum / n, sd = sqrt(fmax(squares / n - mean * mean, 0) / n),
+             needed = log(mean + 6 * sd) / s;
+      print_message("%s %g: %.1f words, %.1f needed, %.0f allowed\n", kinds[k].name, kinds[k].scales[i],
+                    words / n, needed, each);
       assert_true(needed <= each);
     }
   }
 }
 
 /* What a call takes: the allowance, and at most the draw over which it ends. */
-static void check_spent(const char *name, double scale, uint64_t words, const tacit_noise_work_t *work, size_t n) {
+static void check_spent(const char *name, double scale, uint64_t words, const tacit_noise_work_t *work,
+                        size_t n) {
   uint64_t allowed = work->rest + n * work->each;
   if (words < allowed || words > allowed + 1000) {
     fail_msg("%s %g: %.0f words, %.0f allowed", name, scale, (double)words, (double)allowed);
@@ -89,12 +104,15 @@ static void test_spent(void **state) {
   for (size_t round = 0; round < 300; round++) {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
       for (size_t i = 0; i < 6 && kinds[k].scales[i] != 0; i++) {
-        check_spent(kinds[k].name, kinds[k].scales[i], words_of(&kinds[k], noise, kinds[k].scales[i]), kinds[k].work, 1);
+        check_spent(kinds[k].name, kinds[k].scales[i], words_of(&kinds[k], noise, kinds[k].scales[i]),
+                    kinds[k].work, 1);
       }
     }
     for (double x = -9; x <= 9; x += 4.5) {
-      const kind_t penalty = {"penalty bit", NULL, penalty_bit, NULL, {0}}, arcsine = {"arcsine bit", NULL, arcsine_bit, NULL, {0}};
-      const tacit_noise_work_t both = {TACIT_NORMAL_WORK.rest + TACIT_BIT_WORK.rest, TACIT_NORMAL_WORK.each + TACIT_BIT_WORK.each};
+      const kind_t penalty = {"penalty bit", NULL, penalty_bit, NULL, {0}},
+                   arcsine = {"arcsine bit", NULL, arcsine_bit, NULL, {0}};
+      const tacit_noise_work_t both = {TACIT_NORMAL_WORK.rest + TACIT_BIT_WORK.rest,
+                                       TACIT_NORMAL_WORK.each + TACIT_BIT_WORK.each};
       check_spent(penalty.name, x, words_of(&penalty, noise, x), &both, 1);
       check_spent(arcsine.name, x, words_of(&arcsine, noise, x), &TACIT_BIT_WORK, 1);
     }

@@ -30,7 +30,8 @@ static inline double support_normal(uint64_t *state) {
 
 static inline void support_name(sample_run_t *run, size_t j) {
   static const char *const terms[] = {"(Intercept)", "age", "sexM", "log(flc)", "I(age^2)", "age:sexM"};
-  static const char *const columns[] = {"b_Intercept", "b_age", "b_sexM", "b_log_flc", "b_I_age_2", "b_age_sexM"};
+  static const char *const columns[] = {"b_Intercept", "b_age",     "b_sexM",
+                                        "b_log_flc",   "b_I_age_2", "b_age_sexM"};
   bool is_listed = j < sizeof terms / sizeof terms[0];
   if (is_listed) {
     snprintf(run->labels[j], sizeof run->labels[j], "%s", terms[j]);
@@ -43,7 +44,8 @@ static inline void support_name(sample_run_t *run, size_t j) {
   run->name_list[j] = run->names[j];
 }
 
-static inline void support_draws(sample_run_t *run, size_t n_chains, size_t n_warmup, size_t n_draws, size_t n) {
+static inline void support_draws(sample_run_t *run, size_t n_chains, size_t n_warmup, size_t n_draws,
+                                 size_t n) {
   tacit_error_t err;
   assert_ok(tacit_draws_init(&run->draws, n_chains, n_warmup, n_draws, n, &err), err);
   uint64_t state = 2024;
@@ -55,7 +57,9 @@ static inline void support_draws(sample_run_t *run, size_t n_chains, size_t n_wa
         tacit_draws_row(&run->draws, c, i)[j] = (j == 0 ? -4.2 : 0.3 * (double)(j % 5)) + 0.11 * x[j];
       }
       run->draws.stats[c * (n_warmup + n_draws) + i] =
-          (tacit_draw_stats_t){.log_prior = -1.5, .accept_stat = x[0] > -1, .step_size = 0.1 + 0.01 * (double)(i % 3),
+          (tacit_draw_stats_t){.log_prior = -1.5,
+                               .accept_stat = x[0] > -1,
+                               .step_size = 0.1 + 0.01 * (double)(i % 3),
                                .n_leapfrog = 12};
     }
   }
@@ -66,8 +70,10 @@ static inline tacit_budget_t *support_budget(tacit_relation_t relation) {
   tacit_error_t err;
   tacit_budget_t *budget;
   assert_ok(tacit_budget_new(&budget, 8, 1e-6, relation, &err), err);
-  const tacit_event_t gradient = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 120.5, .count = 12000, .label = "gradient"};
-  const tacit_event_t ratio = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 80.25, .count = 4000, .label = "log-ratio"};
+  const tacit_event_t gradient = {
+      .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 120.5, .count = 12000, .label = "gradient"};
+  const tacit_event_t ratio = {
+      .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 80.25, .count = 4000, .label = "log-ratio"};
   assert_ok(tacit_budget_charge(budget, &gradient, &err), err);
   assert_ok(tacit_budget_charge(budget, &ratio, &err), err);
   return budget;
@@ -76,13 +82,18 @@ static inline tacit_budget_t *support_budget(tacit_relation_t relation) {
 /* n_chains, n_warmup, n_draws, n_parameters; private unless is_exposed. Clear with sample_run_clear. */
 static inline sample_run_t *sample_run_new(size_t n_chains, size_t n_warmup, size_t n_draws, size_t n,
                                            bool is_exposed) {
-  static const tacit_report_setting_t settings[] = {
-      {"schema", "flchain.yaml", false}, {"epsilon", "8", false},      {"delta", "1e-6", false},
-      {"chains", "4", true},             {"prior", "normal(0, 2.5)", false},
-      {"prior", "age: student_t(3, 0, 1)", false},                     {"prior-scale", "scaled", true},
-      {"no-jitter", "false", true},      {"note", "yes", false}};
-  static const char *const assumptions[] = {"Floating-point evaluation of a record's log-likelihood is within its "
-                                            "documented error."};
+  static const tacit_report_setting_t settings[] = {{"schema", "flchain.yaml", false},
+                                                    {"epsilon", "8", false},
+                                                    {"delta", "1e-6", false},
+                                                    {"chains", "4", true},
+                                                    {"prior", "normal(0, 2.5)", false},
+                                                    {"prior", "age: student_t(3, 0, 1)", false},
+                                                    {"prior-scale", "scaled", true},
+                                                    {"no-jitter", "false", true},
+                                                    {"note", "yes", false}};
+  static const char *const assumptions[] = {
+      "Floating-point evaluation of a record's log-likelihood is within its "
+      "documented error."};
   sample_run_t *run = calloc(1, sizeof *run);
   assert_non_null(run);
   for (size_t j = 0; j < n; j++) {

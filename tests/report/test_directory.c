@@ -72,7 +72,8 @@ static void test_write_full_disk_leaves_nothing(void **state) {
 }
 
 static void test_write_bad_reports_are_refused(void **state) {
-  static const char *const names[] = {"", "1b", "b__x", "b__", "b.", "b.0", "b.1.x", "b x", "b,c", "_b", "b-c"};
+  static const char *const names[] = {"",      "1b",  "b__x", "b__", "b.", "b.0",
+                                      "b.1.x", "b x", "b,c",  "_b",  "b-c"};
   sample_run_t *run = sample_run_new(1, 0, 4, 2, false);
   tacit_error_t err;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

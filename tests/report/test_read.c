@@ -58,18 +58,21 @@ static void test_read_skips_saved_warmup(void **state) {
   assert_ok(tacit_report_write(&run->report, path, &err), err);
   assert_ok(tacit_report_read(&read, path, &err), err);
   assert_int_equal(tacit_draws_n_kept(&read.draws), 20);
-  assert_memory_equal(tacit_draws_row(&read.draws, 1, 0), tacit_draws_row(&run->draws, 1, 5), 3 * sizeof(double));
+  assert_memory_equal(tacit_draws_row(&read.draws, 1, 0), tacit_draws_row(&run->draws, 1, 5),
+                      3 * sizeof(double));
   tacit_report_read_clear(&read);
 }
 
-/* A statistic beyond all numbers is no number in JSON: the check is there all the same, and still forbids intervals. */
+/* A statistic beyond all numbers is no number in JSON: the check is there all the same, and still forbids
+ * intervals. */
 static void test_read_keeps_checks_beyond_all_numbers(void **state) {
   tacit_report_read_t read;
   tacit_error_t err;
   tacit_evidence_t evidence = {0};
   tacit_checks_add(&evidence.checks, TACIT_CHECK_FAR, SIZE_MAX, INFINITY);
-  tacit_checks_add(&evidence.checks, TACIT_CHECK_STATISTIC_CONTRADICTS, SIZE_MAX, -INFINITY); /* flagged below its threshold */
-  tacit_checks_add(&evidence.checks, TACIT_CHECK_BENT, SIZE_MAX, -INFINITY);                  /* fine */
+  tacit_checks_add(&evidence.checks, TACIT_CHECK_STATISTIC_CONTRADICTS, SIZE_MAX,
+                   -INFINITY);                                               /* flagged below its threshold */
+  tacit_checks_add(&evidence.checks, TACIT_CHECK_BENT, SIZE_MAX, -INFINITY); /* fine */
   folder_remove(path);
   run->report.evidence = &evidence;
   assert_ok(tacit_report_write(&run->report, path, &err), err);
@@ -112,21 +115,22 @@ static void assert_read_fails(tacit_status_t expected, const char *message) {
 static void test_read_edited_draws_are_refused_with_file_and_line(void **state) {
   static const struct {
     const char *from, *to, *message;
-  } edits[] = {{"num_samples = 20", "num_samples = 21", "was edited"},
-               {"num_samples = 20", "num_samples = 2x", "draws-2.csv:7: num_samples must be a whole number"},
-               {"num_samples = 20", "num_samples = 99999999999999999999999", "must be a whole number"},
-               {"thin = 1", "thin = 0", "thin must be at least 1"},
-               {"b_age", "b_bmi", "column 9 is named \"b_bmi\", but \"b_age\" in draws-1.csv"},
-               {",b_age", "", "quantities, but draws-1.csv has"},
-               {"b_Intercept", "", "must have a name"},
-               {"b_sexM", "b_sexM,late__", "column 11 must have a name, and columns whose name ends in __ come first"},
-               {"\n0,", "\n0,0,", "the row has more or fewer columns"},
-               {"\n0,", "\n\n0,", "blank line"},
-               {"\n0,", "\nzero,", "column 1 of 10 is not a number"},
-               {"\n0,", "\n0x0,", "column 1 of 10 is not a number"},
-               {"\n0,", "\n,", "column 1 of 10 is not a number"},
-                              {"\n# \n", "x\n# \n", "column 10 of 10 is not a number"},
-               {"lp__,", "#lp__,", "draws-2.csv"}};
+  } edits[] = {
+      {"num_samples = 20", "num_samples = 21", "was edited"},
+      {"num_samples = 20", "num_samples = 2x", "draws-2.csv:7: num_samples must be a whole number"},
+      {"num_samples = 20", "num_samples = 99999999999999999999999", "must be a whole number"},
+      {"thin = 1", "thin = 0", "thin must be at least 1"},
+      {"b_age", "b_bmi", "column 9 is named \"b_bmi\", but \"b_age\" in draws-1.csv"},
+      {",b_age", "", "quantities, but draws-1.csv has"},
+      {"b_Intercept", "", "must have a name"},
+      {"b_sexM", "b_sexM,late__", "column 11 must have a name, and columns whose name ends in __ come first"},
+      {"\n0,", "\n0,0,", "the row has more or fewer columns"},
+      {"\n0,", "\n\n0,", "blank line"},
+      {"\n0,", "\nzero,", "column 1 of 10 is not a number"},
+      {"\n0,", "\n0x0,", "column 1 of 10 is not a number"},
+      {"\n0,", "\n,", "column 1 of 10 is not a number"},
+      {"\n# \n", "x\n# \n", "column 10 of 10 is not a number"},
+      {"lp__,", "#lp__,", "draws-2.csv"}};
   char *sound = file_text(path, "draws-2.csv"), file[160];
   snprintf(file, sizeof file, "%s/draws-2.csv", path);
   tacit_error_t err;
@@ -240,8 +244,8 @@ static void test_summary_json_holds_the_contract(void **state) {
   assert_int_equal(json_integer_value(json_object_get(root, "n_draws")), 20);
   const json_t *parameters = json_object_get(root, "parameters");
   assert_int_equal(json_array_size(parameters), 3);
-  static const char *const keys[] = {"name", "mean", "sd", "q5", "q50", "q95", "mcse_mean", "ess_bulk", "ess_tail",
-                                     "rhat"};
+  static const char *const keys[] = {"name", "mean",      "sd",       "q5",       "q50",
+                                     "q95",  "mcse_mean", "ess_bulk", "ess_tail", "rhat"};
   for (size_t j = 0; j < 3; j++) {
     const json_t *parameter = json_array_get(parameters, j);
     assert_int_equal(json_object_size(parameter), 10);
@@ -253,7 +257,8 @@ static void test_summary_json_holds_the_contract(void **state) {
   }
   tacit_summary_t summary;
   assert_ok(tacit_draws_summarise(&run->draws, 1, &summary, &err), err);
-  assert_true(json_number_value(json_object_get(json_array_get(parameters, 1), "ess_bulk")) == summary.ess_bulk);
+  assert_true(json_number_value(json_object_get(json_array_get(parameters, 1), "ess_bulk")) ==
+              summary.ess_bulk);
   json_decref(root);
   tacit_report_text_free(text);
   tacit_report_read_clear(&read);
@@ -268,12 +273,13 @@ static void test_table_aligns_columns(void **state) {
   char *text;
   tacit_error_t err;
   assert_ok(tacit_report_table(labels, summaries, 3, &text, &err), err);
-  assert_string_equal(text, "parameter      mean     sd      5%     50%     95%    mcse  ess_bulk  ess_tail   rhat\n"
-                            "(Intercept)  -4.203  0.112  -4.400  -4.200  -4.020  0.0034      1234       988  1.001\n"
-                            "\xC3\xA9t\xC3\xA9           12.50   3.25    7.00   12.40   18.00    0.10       512"
-                            "       400  1.015\n"
-                            "\xE6\x97\xA5\xE6\x9C\xAC          1.000  0.000   1.000   1.000   1.000      NA"
-                            "        NA        NA     NA\n");
+  assert_string_equal(
+      text, "parameter      mean     sd      5%     50%     95%    mcse  ess_bulk  ess_tail   rhat\n"
+            "(Intercept)  -4.203  0.112  -4.400  -4.200  -4.020  0.0034      1234       988  1.001\n"
+            "\xC3\xA9t\xC3\xA9           12.50   3.25    7.00   12.40   18.00    0.10       512"
+            "       400  1.015\n"
+            "\xE6\x97\xA5\xE6\x9C\xAC          1.000  0.000   1.000   1.000   1.000      NA"
+            "        NA        NA     NA\n");
   tacit_report_text_free(text);
   assert_ok(tacit_report_table(NULL, NULL, 0, &text, &err), err);
   assert_int_equal(strchr(text, '\n') - text, (long)strlen(text) - 1);

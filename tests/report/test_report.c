@@ -14,8 +14,8 @@ static void test_write_private_run_leaves_all_files(void **state) {
   write_ok(run);
   assert_int_equal(folder_count(folder), 1);
   assert_int_equal(folder_count(path), 3 + 5);
-  static const char *const names[] = {"draws-1.csv", "draws-2.csv", "draws-3.csv", "summary.csv", "privacy.json",
-                                      "privacy.txt", "run.yaml", "report.html"};
+  static const char *const names[] = {"draws-1.csv",  "draws-2.csv", "draws-3.csv", "summary.csv",
+                                      "privacy.json", "privacy.txt", "run.yaml",    "report.html"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     char *text = file_text(path, names[i]);
     assert_true(text[0] != '\0' && text[strlen(text) - 1] == '\n');
@@ -30,7 +30,8 @@ static void test_write_stan_csv_obeys_the_readers(void **state) {
   run->report.thin = 3;
   write_ok(run);
   char *text = file_text(path, "draws-2.csv");
-  assert_contains(text, "#     num_samples = 18\n#     num_warmup = 10\n#     save_warmup = 0\n#     thin = 3\n");
+  assert_contains(text,
+                  "#     num_samples = 18\n#     num_warmup = 10\n#     save_warmup = 0\n#     thin = 3\n");
   assert_contains(text, "#         engine = static\n");
   assert_contains(text, "#             max_depth = 10\n");
   assert_contains(text, "#         metric = diag_e\n");
@@ -38,10 +39,11 @@ static void test_write_stan_csv_obeys_the_readers(void **state) {
   assert_contains(text, "# tacit_private = 1\n");
   assert_contains(text, "# tacit_withheld = lp__\n");
   assert_contains(text, "# tacit_label.1 = (Intercept)\n# tacit_label.2 = age\n");
-  assert_contains(text,
-                  "\nlp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,int_time__,b_Intercept,b_age\n"
-                  "# Adaptation terminated\n# Step size = 0.125\n"
-                  "# Diagonal elements of inverse mass matrix:\n# 0.01, 0.02\n0,");
+  assert_contains(
+      text,
+      "\nlp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,int_time__,b_Intercept,b_age\n"
+      "# Adaptation terminated\n# Step size = 0.125\n"
+      "# Diagonal elements of inverse mass matrix:\n# 0.01, 0.02\n0,");
   assert_lacks(text, "energy__");
   assert_lacks(text, "Elapsed");
   assert_lacks(text, "\n\n");
@@ -53,7 +55,8 @@ static void test_write_stan_csv_obeys_the_readers(void **state) {
       assert_string_equal(s, "# \n# \n");
       break;
     }
-    assert_int_equal(sscanf(s, "0,%u,%lf,%u,%u,%u,", &accept, &step_size, &treedepth, &n_leapfrog, &divergent), 5);
+    assert_int_equal(
+        sscanf(s, "0,%u,%lf,%u,%u,%u,", &accept, &step_size, &treedepth, &n_leapfrog, &divergent), 5);
     assert_true(accept <= 1 && treedepth == 0 && n_leapfrog == 12 && divergent == 0);
     n_rows++;
   }
@@ -89,10 +92,9 @@ static void test_write_saved_warmup_is_thinned_and_comes_first(void **state) {
 
 static void test_write_run_that_stopped_states_what_it_did(void **state) {
   static const size_t saved[] = {10 + 3, 10, 4, 0};
-  static const char *const headers[] = {"num_samples = 3\n#     num_warmup = 10\n",
-                                        "num_samples = 0\n#     num_warmup = 10\n",
-                                        "num_samples = 0\n#     num_warmup = 4\n",
-                                        "num_samples = 0\n#     num_warmup = 0\n"};
+  static const char *const headers[] = {
+      "num_samples = 3\n#     num_warmup = 10\n", "num_samples = 0\n#     num_warmup = 10\n",
+      "num_samples = 0\n#     num_warmup = 4\n", "num_samples = 0\n#     num_warmup = 0\n"};
   for (size_t i = 0; i < 4; i++) {
     sample_run_t *run = sample_run_new(2, 10, 6, 2, false);
     run->draws.n_saved = saved[i];
@@ -131,10 +133,25 @@ static void test_write_metrics(void **state) {
 }
 
 static void assert_keys(const json_t *root) {
-  static const char *const keys[] = {"private", "epsilon", "delta", "relation", "unit", "accountant", "events",
-                                     "version", "commit", "method", "exact", "end", "assumptions",
-                                     "epsilon_budget", "delta_budget", "n_units", "max_rows",
-                                     "epsilon_charged", "epsilon_charged_is_a_guarantee"};
+  static const char *const keys[] = {"private",
+                                     "epsilon",
+                                     "delta",
+                                     "relation",
+                                     "unit",
+                                     "accountant",
+                                     "events",
+                                     "version",
+                                     "commit",
+                                     "method",
+                                     "exact",
+                                     "end",
+                                     "assumptions",
+                                     "epsilon_budget",
+                                     "delta_budget",
+                                     "n_units",
+                                     "max_rows",
+                                     "epsilon_charged",
+                                     "epsilon_charged_is_a_guarantee"};
   const json_t *meaning = json_object_get(root, "delta_meaning"); /* there if there is one */
   assert_true(meaning == NULL || json_string_length(meaning) > 0);
   assert_int_equal(json_object_size(root), sizeof keys / sizeof keys[0] + (meaning != NULL));
@@ -190,8 +207,8 @@ static void test_write_privacy_json_of_private_run(void **state) {
 static void test_write_exposed_run_says_not_private_everywhere(void **state) {
   sample_run_t *run = sample_run_new(2, 0, 8, 2, true);
   write_ok(run);
-  static const char *const names[] = {"draws-1.csv", "draws-2.csv", "privacy.json", "privacy.txt", "run.yaml",
-                                      "report.html"};
+  static const char *const names[] = {"draws-1.csv", "draws-2.csv", "privacy.json",
+                                      "privacy.txt", "run.yaml",    "report.html"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     char *text = file_text(path, names[i]);
     assert_contains(text, "NOT PRIVATE");
@@ -260,7 +277,8 @@ static void test_write_seeded_noise_promises_nothing(void **state) {
   run->report.not_private_reason = "the noise was seeded";
   write_ok(run);
   json_t *root = privacy_json();
-  assert_true(json_is_false(json_object_get(root, "private")) && json_is_null(json_object_get(root, "epsilon")));
+  assert_true(json_is_false(json_object_get(root, "private")) &&
+              json_is_null(json_object_get(root, "epsilon")));
   assert_string_equal(json_string_value(json_array_get(json_object_get(root, "assumptions"), 0)),
                       "NOT PRIVATE: the noise was seeded");
   json_decref(root);
@@ -276,9 +294,15 @@ static void test_statement_says_who_what_and_how_much(void **state) {
   tacit_error_t err;
   char *text;
   assert_ok(tacit_report_statement(&run->report, &text, &err), err);
-  static const char *const parts[] = {"Private: epsilon = ", "Who is protected", "one row of the data set \"flchain\"",
-                                      "(relation: substitute)", "of the epsilon = 8 promised", "12000 of \"gradient\"",
-                                      "4000 of \"log-ratio\"", "What is assumed", "What is not promised"};
+  static const char *const parts[] = {"Private: epsilon = ",
+                                      "Who is protected",
+                                      "one row of the data set \"flchain\"",
+                                      "(relation: substitute)",
+                                      "of the epsilon = 8 promised",
+                                      "12000 of \"gradient\"",
+                                      "4000 of \"log-ratio\"",
+                                      "What is assumed",
+                                      "What is not promised"};
   for (const char *s = text; *s != '\0'; s = strchr(s, '\n') + 1) {
     assert_true(strchr(s, '\n') - s <= 78);
   }
@@ -406,13 +430,15 @@ static void test_write_post_processing_states_the_release(void **state) {
     json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
     tacit_free(json);
     assert_true(json_is_true(json_object_get(root, "post_processing")));
-    assert_true(is_known ? json_is_number(json_object_get(root, "epsilon")) : json_is_null(json_object_get(root, "epsilon")));
+    assert_true(is_known ? json_is_number(json_object_get(root, "epsilon"))
+                         : json_is_null(json_object_get(root, "epsilon")));
     assert_true(json_is_null(json_object_get(root, "epsilon_budget")));
     json_decref(root);
     tacit_report_read_t read;
     tacit_error_t err;
     assert_ok(tacit_report_read(&read, path, &err), err);
-    assert_true(read.is_private && read.is_post_processing && (is_known ? read.epsilon > 1.49 : isnan(read.epsilon)));
+    assert_true(read.is_private && read.is_post_processing &&
+                (is_known ? read.epsilon > 1.49 : isnan(read.epsilon)));
     tacit_report_read_clear(&read);
     run->report.is_private = false;
     run->report.not_private_reason = "exposed";

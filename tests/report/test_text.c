@@ -158,12 +158,14 @@ static void test_html_escapes_everything(void **state) {
 }
 
 static void test_yaml_scalar_quotes_what_would_change_type(void **state) {
-  static const char *const plain[] = {"8", "-1", "1e-6", "0.5", "0", "true", "false", "normal", "dp-hmc", "a/b.yaml"};
+  static const char *const plain[] = {"8",    "-1",    "1e-6",   "0.5",    "0",
+                                      "true", "false", "normal", "dp-hmc", "a/b.yaml"};
   for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
     assert_string_equal(quoted(tacit_text_yaml_scalar, plain[i]), plain[i]);
   }
-  static const char *const odd[] = {"", "yes", "No", "off", "null", "~", "010", "0x10", "1:30", "2020-01-01", "a: b",
-                                    "a #b", "- a", "normal(0, 2.5)", "*x", "1_000", ".5", "nan", "é", "{a}", "y"};
+  static const char *const odd[] = {"",     "yes",   "No",         "off",  "null", "~",   "010",
+                                    "0x10", "1:30",  "2020-01-01", "a: b", "a #b", "- a", "normal(0, 2.5)",
+                                    "*x",   "1_000", ".5",         "nan",  "é",    "{a}", "y"};
   for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
     char expected[64];
     snprintf(expected, sizeof expected, "\"%s\"", odd[i]);
@@ -172,11 +174,22 @@ static void test_yaml_scalar_quotes_what_would_change_type(void **state) {
 }
 
 static void test_header_value_hides_what_readers_look_for_and_comes_back(void **state) {
-  static const char *const values[] = {"log(flc)", "a = b", "100%", " edge ", "x\ny", "(Total)", "t (Default)",
-                                       "inverse mass matrix", "fixed_param diag_e", "Elapsed Time", "%41", "",
-                                       "\xC3\xA9", "\xFF"};
-  static const char *const forbidden[] = {"=", "(Total)", "(Default)", "inverse mass", "fixed_param", "diag_e",
-                                          "\n", "Elapsed Time"};
+  static const char *const values[] = {"log(flc)",
+                                       "a = b",
+                                       "100%",
+                                       " edge ",
+                                       "x\ny",
+                                       "(Total)",
+                                       "t (Default)",
+                                       "inverse mass matrix",
+                                       "fixed_param diag_e",
+                                       "Elapsed Time",
+                                       "%41",
+                                       "",
+                                       "\xC3\xA9",
+                                       "\xFF"};
+  static const char *const forbidden[] = {"=",           "(Total)", "(Default)", "inverse mass",
+                                          "fixed_param", "diag_e",  "\n",        "Elapsed Time"};
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
     char *encoded = quoted(tacit_text_header_value, values[i]);
     for (size_t k = 0; k < sizeof forbidden / sizeof forbidden[0]; k++) {
@@ -202,8 +215,9 @@ static void test_width_counts_columns(void **state) {
 }
 
 static void test_axis_ticks_are_round_and_inside(void **state) {
-  static const double ranges[][2] = {{0, 1}, {-4.7, 3.1}, {1e6, 1e6 + 3}, {-1e-9, 2e-9}, {5, 5}, {0, 0},
-                                     {-1e300, 1e300}, {-DBL_MAX, DBL_MAX}, {0x1p-1074, 0x1p-1074}, {DBL_MAX, DBL_MAX}};
+  static const double ranges[][2] = {
+      {0, 1}, {-4.7, 3.1},     {1e6, 1e6 + 3},      {-1e-9, 2e-9},          {5, 5},
+      {0, 0}, {-1e300, 1e300}, {-DBL_MAX, DBL_MAX}, {0x1p-1074, 0x1p-1074}, {DBL_MAX, DBL_MAX}};
   for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
     tacit_axis_t axis = tacit_axis_make(ranges[i][0], ranges[i][1], 5);
     assert_true(axis.low < axis.high && axis.step > 0);

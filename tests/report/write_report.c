@@ -31,11 +31,12 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: write_report PATH [key=value ...]\n");
     return 2;
   }
-  sample_run_t *run = sample_run_new(number_of(argc, argv, "chains", 4), n_warmup, number_of(argc, argv, "draws", 500),
-                                     n, has(argc, argv, "exposed"));
+  sample_run_t *run = sample_run_new(number_of(argc, argv, "chains", 4), n_warmup,
+                                     number_of(argc, argv, "draws", 500), n, has(argc, argv, "exposed"));
   tacit_report_setting_t settings[16];
   memcpy(settings, run->report.settings, run->report.n_settings * sizeof *settings);
-  settings[run->report.n_settings] = (tacit_report_setting_t){"save-warmup", has(argc, argv, "save") ? "true" : "false", false};
+  settings[run->report.n_settings] =
+      (tacit_report_setting_t){"save-warmup", has(argc, argv, "save") ? "true" : "false", false};
   run->report.settings = settings;
   run->report.n_settings++;
   run->report.thin = number_of(argc, argv, "thin", 1);

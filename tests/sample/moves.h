@@ -1,6 +1,6 @@
 /*
- * One chain on a logistic regression with one or two coefficients, its random numbers from a tape; the target, written down
- * plainly; and nodes and weights of the noise.
+ * One chain on a logistic regression with one or two coefficients, its random numbers from a tape; the
+ * target, written down plainly; and nodes and weights of the noise.
  */
 #ifndef TACIT_TESTS_MOVES_H
 #define TACIT_TESTS_MOVES_H
@@ -43,7 +43,8 @@ static inline double moves_density(const moves_target_t *target, const double *t
 
 /* ---- the same for the library ---- */
 
-static inline void moves_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static inline void moves_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                                 double *out) {
   size_t dim = ((const moves_target_t *)ctx)->dim;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t i = 0; i < 16; i++) {
@@ -56,7 +57,8 @@ static inline void moves_log_lik(const void *ctx, const float *block, size_t n_t
   }
 }
 
-static inline void moves_residual(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+static inline void moves_residual(const void *ctx, const float *block, size_t n_theta, const float *theta,
+                                  float *out) {
   size_t dim = ((const moves_target_t *)ctx)->dim;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t i = 0; i < 16; i++) {
@@ -94,10 +96,11 @@ typedef struct moves {
 
 static inline void moves_arrays(moves_t *m) {
   tacit_run_t *r = &m->run;
-  double **arrays[] = {&r->theta, &r->theta_prop, &r->log_prior, &r->log_prior_prop, &r->log_ratio, &r->noise_sd,
-                       &r->correction, &r->step_size, &r->jitter_shift, &r->accept_prob, &r->grad, &r->grad_prop,
-                       &r->momentum, &r->scratch, &r->direction, &r->thermostat, &r->prior_grad, &r->prior_grad_prop,
-                       &r->packed_a, &r->packed_b};
+  double **arrays[] = {&r->theta,        &r->theta_prop,      &r->log_prior,  &r->log_prior_prop,
+                       &r->log_ratio,    &r->noise_sd,        &r->correction, &r->step_size,
+                       &r->jitter_shift, &r->accept_prob,     &r->grad,       &r->grad_prop,
+                       &r->momentum,     &r->scratch,         &r->direction,  &r->thermostat,
+                       &r->prior_grad,   &r->prior_grad_prop, &r->packed_a,   &r->packed_b};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = m->numbers[i];
   }
@@ -124,27 +127,43 @@ static inline void moves_open_curator(moves_t *m, bool is_exposed) {
   limits.subset_noise = m->noise;
   limits.temperature_power = m->target.power;
   assert_ok(tacit_budget_new(&m->budget, 1, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
-  assert_ok(is_exposed ? tacit_curator_new_exposed(&m->run.curator, records, &m->model, &limits, &err)
-                       : tacit_curator_new(&m->run.curator, records, &m->model, m->budget, m->noise, &limits, &err), err);
+  assert_ok(is_exposed
+                ? tacit_curator_new_exposed(&m->run.curator, records, &m->model, &limits, &err)
+                : tacit_curator_new(&m->run.curator, records, &m->model, m->budget, m->noise, &limits, &err),
+            err);
 }
 
 /* m->target and m->settings are set; m must not be moved afterwards. */
 static inline void moves_open(moves_t *m, const char *method, tacit_step_fn step) {
   size_t dim = m->target.dim;
   tacit_error_t err;
-  m->model = (tacit_record_model_t){.name = "logistic", .dim = dim, .n_columns = dim + 1, .grad_bound = sqrt((double)dim),
-                                    .ratio_bound = moves_ratio_bound, .is_softmax = true, .log_lik = moves_log_lik,
-                                    .n_linear = 1, .n_features = dim, .residual = moves_residual, .ctx = &m->target};
+  m->model = (tacit_record_model_t){.name = "logistic",
+                                    .dim = dim,
+                                    .n_columns = dim + 1,
+                                    .grad_bound = sqrt((double)dim),
+                                    .ratio_bound = moves_ratio_bound,
+                                    .is_softmax = true,
+                                    .log_lik = moves_log_lik,
+                                    .n_linear = 1,
+                                    .n_features = dim,
+                                    .residual = moves_residual,
+                                    .ctx = &m->target};
   m->parameters = (tacit_parameters_t){.dim = dim, .log_prior = moves_log_prior, .ctx = &m->target};
-  m->run = (tacit_run_t){.method = tacit_method_find(method), .settings = &m->settings, .own = &m->settings,
-                         .parameters = &m->parameters, .n_chains = 1, .dim = dim};
+  m->run = (tacit_run_t){.method = tacit_method_find(method),
+                         .settings = &m->settings,
+                         .own = &m->settings,
+                         .parameters = &m->parameters,
+                         .n_chains = 1,
+                         .dim = dim};
   m->run.traits = tacit_method_traits(m->run.method, &m->settings);
   m->step = step;
   m->settings.n_warmup = 1; /* nothing is tallied */
   moves_arrays(m);
   m->run.step_size[0] = m->settings.step_size;
   moves_open_curator(m, !m->run.method->is_private);
-  assert_ok(tacit_metric_init(&m->run.metric, dim, m->settings.inv_metric, m->settings.inv_metric_is_dense, &err), err);
+  assert_ok(
+      tacit_metric_init(&m->run.metric, dim, m->settings.inv_metric, m->settings.inv_metric_is_dense, &err),
+      err);
   assert_ok(tacit_barker_check(m->run.traits, m->run.curator, &m->settings, &err), err);
 }
 
@@ -178,8 +197,8 @@ enum { MOVES_NODES = 400, MOVES_AXES = 8 };
 typedef struct axis {
   size_t n;
   char kind;
-  bool has_two;                /* both normals of a direction */
-  bool is_aligned;             /* nodes depend on the others': see axis_align() */
+  bool has_two;    /* both normals of a direction */
+  bool is_aligned; /* nodes depend on the others': see axis_align() */
   double value[MOVES_NODES][2], weight[MOVES_NODES];
 } axis_t;
 
@@ -209,12 +228,14 @@ static inline void axis_add_normal(axis_t *axis, double n) {
 }
 
 /*
- * Nodes, after the others are on the tape, that lead a move which is linear in number k from a multiple of `spacing` to multiples
- * of it. Distributions of moves may then bend or break where they like: what a reversible one carries forth is what it carries back, node
- * by node. Weights are those of the trapezoidal rule, which does not mind where its nodes begin. A hair beside them, as a point that
- * does not move is accepted without a decision.
+ * Nodes, after the others are on the tape, that lead a move which is linear in number k from a multiple of
+ * `spacing` to multiples of it. Distributions of moves may then bend or break where they like: what a
+ * reversible one carries forth is what it carries back, node by node. Weights are those of the trapezoidal
+ * rule, which does not mind where its nodes begin. A hair beside them, as a point that does not move is
+ * accepted without a decision.
  */
-static inline void axis_align(axis_t *axis, moves_t *m, size_t k, double spacing, void (*restore)(void *), void *user) {
+static inline void axis_align(axis_t *axis, moves_t *m, size_t k, double spacing, void (*restore)(void *),
+                              void *user) {
   double ends[2][MOVES_DIM] = {{0}}, total = 0;
   for (int z = 0; z < 2; z++) {
     restore(user);
@@ -225,7 +246,8 @@ static inline void axis_align(axis_t *axis, moves_t *m, size_t k, double spacing
   size_t j = fabs(ends[1][0] - ends[0][0]) > 0 ? 0 : 1; /* one component moves */
   double to = ends[0][j], slope = ends[1][j] - to;
   axis->n = 0;
-  for (double at = ceil((to - widest * fabs(slope)) / spacing) * spacing; at < to + widest * fabs(slope); at += spacing) {
+  for (double at = ceil((to - widest * fabs(slope)) / spacing) * spacing; at < to + widest * fabs(slope);
+       at += spacing) {
     axis_add(axis, (at + 1e-9 - to) / slope, normal_density((at - to) / slope) * spacing / fabs(slope));
     total += axis->weight[axis->n - 1];
   }
@@ -233,59 +255,65 @@ static inline void axis_align(axis_t *axis, moves_t *m, size_t k, double spacing
 }
 
 /*
- * Letters as on a tape; a, b: n and g of an aligned axis, h: a normal number on which distributions depend by its size, d: the direction of two, p: a sign;
- * capitals: numbers that are asked for but must not count.
+ * Letters as on a tape; a, b: n and g of an aligned axis, h: a normal number on which distributions depend by
+ * its size, d: the direction of two, p: a sign; capitals: numbers that are asked for but must not count.
  */
 static inline axis_t axis_of(char letter, double n_normal, const moves_target_t *target, double rate) {
   axis_t axis = {.kind = letter};
   switch (letter) {
-    case 'n': axis_add_normal(&axis, n_normal); break;
-    case 'g': axis_add_normal(&axis, 1); break; /* moves follow it less */
-    case 'a':
-    case 'b':
-      axis_add(&axis, 0, 1);
-      axis.kind = letter == 'a' ? 'n' : 'g';
-      axis.is_aligned = true;
-      break;
-    case 'h':
-      axis_add_piece(&axis, -widest, 0, normal_density);
-      axis_add_piece(&axis, 0, widest, normal_density);
-      axis.kind = 'n';
-      break;
-    case 'd':
-      for (int k = 0; k < 4; k++) {
-        axis_add_piece(&axis, k * acos(0), (k + 1) * acos(0), NULL);
-      }
-      for (size_t i = 0; i < axis.n; i++) {
-        double angle = axis.value[i][0];
-        axis.value[i][0] = cos(angle);
-        axis.value[i][1] = sin(angle);
-        axis.weight[i] /= 4 * acos(0);
-      }
-      axis.kind = 'n';
-      axis.has_two = true;
-      break;
-    case 'p':
-      axis_add(&axis, 0.7, 0.5);
-      axis_add(&axis, -0.7, 0.5);
-      axis.kind = 'n';
-      break;
-    case 'u': axis_add_piece(&axis, 0, 1, NULL); break;
-    case 'c':
-      for (size_t j = 0; j < target->dim; j++) {
-        axis_add(&axis, (double)j, 1 / (double)target->dim);
-      }
-      break;
-    case 's':
-      for (unsigned set = 0; set < 1u << target->n_records; set++) {
-        double n_in = (double)__builtin_popcount(set);
-        axis_add(&axis, set, pow(rate, n_in) * pow(1 - rate, (double)target->n_records - n_in));
-      }
-      break;
-    default:
-      axis_add(&axis, letter == 'S' ? 1 : 0.3, 1);
-      axis.kind = (char)(letter - 'A' + 'a');
-      break;
+  case 'n':
+    axis_add_normal(&axis, n_normal);
+    break;
+  case 'g':
+    axis_add_normal(&axis, 1);
+    break; /* moves follow it less */
+  case 'a':
+  case 'b':
+    axis_add(&axis, 0, 1);
+    axis.kind = letter == 'a' ? 'n' : 'g';
+    axis.is_aligned = true;
+    break;
+  case 'h':
+    axis_add_piece(&axis, -widest, 0, normal_density);
+    axis_add_piece(&axis, 0, widest, normal_density);
+    axis.kind = 'n';
+    break;
+  case 'd':
+    for (int k = 0; k < 4; k++) {
+      axis_add_piece(&axis, k * acos(0), (k + 1) * acos(0), NULL);
+    }
+    for (size_t i = 0; i < axis.n; i++) {
+      double angle = axis.value[i][0];
+      axis.value[i][0] = cos(angle);
+      axis.value[i][1] = sin(angle);
+      axis.weight[i] /= 4 * acos(0);
+    }
+    axis.kind = 'n';
+    axis.has_two = true;
+    break;
+  case 'p':
+    axis_add(&axis, 0.7, 0.5);
+    axis_add(&axis, -0.7, 0.5);
+    axis.kind = 'n';
+    break;
+  case 'u':
+    axis_add_piece(&axis, 0, 1, NULL);
+    break;
+  case 'c':
+    for (size_t j = 0; j < target->dim; j++) {
+      axis_add(&axis, (double)j, 1 / (double)target->dim);
+    }
+    break;
+  case 's':
+    for (unsigned set = 0; set < 1u << target->n_records; set++) {
+      double n_in = (double)__builtin_popcount(set);
+      axis_add(&axis, set, pow(rate, n_in) * pow(1 - rate, (double)target->n_records - n_in));
+    }
+    break;
+  default:
+    axis_add(&axis, letter == 'S' ? 1 : 0.3, 1);
+    axis.kind = (char)(letter - 'A' + 'a');
+    break;
   }
   return axis;
 }

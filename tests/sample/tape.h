@@ -1,11 +1,14 @@
 /*
- * The library's own steps with every random number taken from a tape, so that sums over tapes are integrals over the noise.
+ * The library's own steps with every random number taken from a tape, so that sums over tapes are integrals
+ * over the noise.
  *
- * The linker calls __wrap_NAME where the library calls NAME: normal and uniform numbers of samplers, privacy noise, random bits,
- * subsets. Everything else, releases and decisions included, is the library's. Numbers come in the order in which the sampler
- * asks for them and must be of the kind it asks for: n normal, u uniform, c component, g noise of a gradient, s subset.
+ * The linker calls __wrap_NAME where the library calls NAME: normal and uniform numbers of samplers, privacy
+ * noise, random bits, subsets. Everything else, releases and decisions included, is the library's. Numbers
+ * come in the order in which the sampler asks for them and must be of the kind it asks for: n normal, u
+ * uniform, c component, g noise of a gradient, s subset.
  *
- * Decisions are asked for their probability and then told their outcome; noise inside a decision is integrated over there.
+ * Decisions are asked for their probability and then told their outcome; noise inside a decision is
+ * integrated over there.
  */
 #ifndef TACIT_TESTS_TAPE_H
 #define TACIT_TESTS_TAPE_H
@@ -20,9 +23,9 @@
 #include "sample/sample_internal.h"
 #include "testing.h"
 
-#define WRAPPED(result, name, ...)    \
-  result __real_##name(__VA_ARGS__);  \
-  result __wrap_##name(__VA_ARGS__);  \
+#define WRAPPED(result, name, ...)                                                                           \
+  result __real_##name(__VA_ARGS__);                                                                         \
+  result __wrap_##name(__VA_ARGS__);                                                                         \
   result __wrap_##name(__VA_ARGS__)
 
 enum { TAPE_LENGTH = 16, GAUSS_POINTS = 20 };
@@ -32,7 +35,8 @@ typedef struct tape {
   double value[TAPE_LENGTH];
   size_t n, at;
   bool accepts;       /* the outcome to be told */
-  double probability; /* out: of an acceptance, averaged over the noise inside the decision; 0 where public facts reject */
+  double probability; /* out: of an acceptance, averaged over the noise inside the decision; 0 where public
+                         facts reject */
   /* planted errors: noise of decisions larger by this share; added to log ratios of bits */
   double excess;
   double (*shift)(const tacit_run_t *run);
@@ -43,9 +47,7 @@ typedef struct tape {
 
 static tape_t tape;
 
-static inline void tape_clear(void) {
-  tape.n = tape.at = 0;
-}
+static inline void tape_clear(void) { tape.n = tape.at = 0; }
 
 static inline void tape_push(char kind, double value) {
   assert_true(tape.n < TAPE_LENGTH);
@@ -55,7 +57,8 @@ static inline void tape_push(char kind, double value) {
 
 static inline double tape_next(char kind) {
   if (tape.at >= tape.n || tape.kind[tape.at] != kind) {
-    fail_msg("number %zu asked for is of kind %c, on the tape %c", tape.at, kind, tape.at < tape.n ? tape.kind[tape.at] : '-');
+    fail_msg("number %zu asked for is of kind %c, on the tape %c", tape.at, kind,
+             tape.at < tape.n ? tape.kind[tape.at] : '-');
   }
   return tape.value[tape.at++];
 }
@@ -88,7 +91,8 @@ WRAPPED(tacit_status_t, tacit_noise_rounded_gaussian, tacit_noise_t *noise, doub
   return TACIT_OK;
 }
 
-WRAPPED(tacit_status_t, tacit_noise_logistic_bit, tacit_noise_t *noise, int64_t log_odds, bool *bit, tacit_error_t *err) {
+WRAPPED(tacit_status_t, tacit_noise_logistic_bit, tacit_noise_t *noise, int64_t log_odds, bool *bit,
+        tacit_error_t *err) {
   (void)noise;
   (void)err;
   double shift = tape.shift != NULL ? tape.shift(tape.deciding) : 0;
@@ -97,7 +101,8 @@ WRAPPED(tacit_status_t, tacit_noise_logistic_bit, tacit_noise_t *noise, int64_t 
   return TACIT_OK;
 }
 
-WRAPPED(tacit_status_t, tacit_noise_exp_bit, tacit_noise_t *noise, uint64_t exponent, bool *bit, tacit_error_t *err) {
+WRAPPED(tacit_status_t, tacit_noise_exp_bit, tacit_noise_t *noise, uint64_t exponent, bool *bit,
+        tacit_error_t *err) {
   (void)noise;
   (void)err;
   tape.bit = exp(-(double)exponent * 0x1p-32);
@@ -114,7 +119,8 @@ WRAPPED(tacit_status_t, tacit_noise_subset, tacit_noise_t *noise, uint64_t rate,
   return TACIT_OK;
 }
 
-WRAPPED(tacit_status_t, tacit_budget_charge, tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
+WRAPPED(tacit_status_t, tacit_budget_charge, tacit_budget_t *budget, const tacit_event_t *event,
+        tacit_error_t *err) {
   (void)budget;
   (void)event;
   (void)err;
@@ -152,9 +158,7 @@ static inline const gauss_t *gauss_rule(void) {
   return &rule;
 }
 
-static inline double normal_density(double z) {
-  return exp(-0.5 * z * z) / sqrt(2 * acos(-1));
-}
+static inline double normal_density(double z) { return exp(-0.5 * z * z) / sqrt(2 * acos(-1)); }
 
 /* ---- decisions ---- */
 
@@ -178,8 +182,8 @@ static inline double tape_probability_at(tacit_run_t *run, double node) {
 }
 
 /*
- * Metropolis' rule of a ratio l + s z bends where it reaches 1, and its logarithm is linear in z before: piece by piece, by Gauss'
- * rule. Barker's is smooth.
+ * Metropolis' rule of a ratio l + s z bends where it reaches 1, and its logarithm is linear in z before:
+ * piece by piece, by Gauss' rule. Barker's is smooth.
  */
 static inline double tape_averaged(tacit_run_t *run) {
   const gauss_t *rule = gauss_rule();
@@ -200,8 +204,9 @@ static inline double tape_averaged(tacit_run_t *run) {
 
 static inline bool tape_has_noise(const tacit_run_t *run) {
   tacit_accept_kind_t kind = run->settings->accept_rule.kind;
-  return tacit_decision_is_by_ratio(run->traits.decision) ? !tacit_curator_is_exposed(run->curator)
-                                                          : kind == TACIT_ACCEPT_PENALTY || kind == TACIT_ACCEPT_PROBIT;
+  return tacit_decision_is_by_ratio(run->traits.decision)
+             ? !tacit_curator_is_exposed(run->curator)
+             : kind == TACIT_ACCEPT_PENALTY || kind == TACIT_ACCEPT_PROBIT;
 }
 
 tacit_status_t __wrap_tacit_run_accept(tacit_run_t *run, tacit_error_t *err) {

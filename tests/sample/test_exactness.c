@@ -1,13 +1,13 @@
 /*
- * The invariant distribution of every sampler against closed-form posteriors: a Gaussian mean in d = 10 and the banana in
- * d = 2 (compared in the coordinates u in which it is Gaussian).
+ * The invariant distribution of every sampler against closed-form posteriors: a Gaussian mean in d = 10 and
+ * the banana in d = 2 (compared in the coordinates u in which it is Gaussian).
  *
- * Means, variances, all covariances and the distribution function at five points of each coordinate are compared as
- * z = (estimate - truth) / (batch-means standard error), pooled over chains; batch means make the comparison account for
- * autocorrelation. With 80 batches z is near Student's t with 79 degrees of freedom, whose tail beyond 7.5 is 1e-10
- * (two-sided); some 2000 comparisons make a false alarm less likely than 10^-6. Planted errors that it was seen to catch: a
- * dropped and a halved penalty, a guided walk that never turns, a rejected state that keeps the proposal's gradient, a last
- * momentum step of the wrong length.
+ * Means, variances, all covariances and the distribution function at five points of each coordinate are
+ * compared as z = (estimate - truth) / (batch-means standard error), pooled over chains; batch means make the
+ * comparison account for autocorrelation. With 80 batches z is near Student's t with 79 degrees of freedom,
+ * whose tail beyond 7.5 is 1e-10 (two-sided); some 2000 comparisons make a false alarm less likely than
+ * 10^-6. Planted errors that it was seen to catch: a dropped and a halved penalty, a guided walk that never
+ * turns, a rejected state that keeps the proposal's gradient, a last momentum step of the wrong length.
  */
 #include <string.h>
 
@@ -118,12 +118,13 @@ static void run(const target_t *target, const options_t *options, uint64_t seed,
     limits.clip_bound_ratio = options->clip_ratio;
     assert_ok(tacit_budget_new(&budget, 1e20, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
     assert_ok(tacit_noise_new_seeded_not_private(&noise, seed, &err), err);
-    assert_ok(tacit_curator_new(&curator, make_records(target), &target->model.records, budget, noise, &limits,
-                                &err),
+    assert_ok(tacit_curator_new(&curator, make_records(target), &target->model.records, budget, noise,
+                                &limits, &err),
               err);
   } else {
-    assert_ok(tacit_curator_new_exposed(&curator, make_records(target), &target->model.records, &limits, &err),
-              err);
+    assert_ok(
+        tacit_curator_new_exposed(&curator, make_records(target), &target->model.records, &limits, &err),
+        err);
   }
   double metric[max_dim * max_dim] = {0}, init[2 * max_dim];
   size_t d = target->dim;
@@ -139,7 +140,8 @@ static void run(const target_t *target, const options_t *options, uint64_t seed,
     init[1] -= 20 * init[0] * init[0];
     init[d + 1] -= 20 * init[d] * init[d];
   }
-  if (options->dense_metric) { /* a correlation that is not there: the metric may be wrong, the distribution not */
+  if (options->dense_metric) { /* a correlation that is not there: the metric may be wrong, the distribution
+                                  not */
     metric[1] = metric[d] = 0.3 * sqrt(metric[0] * metric[d + 1]);
   }
   tacit_sampler_settings_t settings = tacit_sampler_settings_default();
@@ -171,9 +173,7 @@ static void run(const target_t *target, const options_t *options, uint64_t seed,
 }
 
 /* The quantities compared: each has expectation 0 under the posterior of the standardised z. */
-static size_t n_quantities(size_t dim) {
-  return dim * 7 + dim * (dim - 1) / 2;
-}
+static size_t n_quantities(size_t dim) { return dim * 7 + dim * (dim - 1) / 2; }
 
 static void quantities(const double *z, size_t dim, double *out) {
   static const double cuts[5] = {-2, -1, 0, 1, 2};
@@ -191,13 +191,17 @@ static void quantities(const double *z, size_t dim, double *out) {
 
 /* Largest |mean| / (batch-means standard error) over all quantities. */
 static double worst_z(const target_t *target, const tacit_draws_t *draws) {
-  enum { n_batches = 40, max_quantities = 7 * max_dim + max_dim * (max_dim - 1) / 2 }; /* batches a chain; 80 in all */
+  enum {
+    n_batches = 40,
+    max_quantities = 7 * max_dim + max_dim * (max_dim - 1) / 2
+  }; /* batches a chain; 80 in all */
   double sum[max_quantities] = {0}, square[max_quantities] = {0}, worst = 0;
   size_t n = draws->n_draws / n_batches, n_all = n_quantities(target->dim);
   for (size_t batch = 0; batch < 2 * n_batches; batch++) {
     double mean[max_quantities] = {0}, value[max_quantities], z[max_dim];
     for (size_t i = 0; i < n; i++) {
-      const double *theta = tacit_draws_row(draws, batch / n_batches, draws->n_warmup + batch % n_batches * n + i);
+      const double *theta =
+          tacit_draws_row(draws, batch / n_batches, draws->n_warmup + batch % n_batches * n + i);
       for (size_t j = 0; j < target->dim; j++) {
         double u = theta[j] + (target->a > 0 && j == 1 ? target->a * theta[0] * theta[0] : 0);
         z[j] = (u - target->mean[j]) / target->sd[j];
@@ -222,7 +226,9 @@ static double worst_z(const target_t *target, const tacit_draws_t *draws) {
 static double check(const target_t *target, const char *label, options_t options, uint64_t seed) {
   tacit_draws_t draws;
   double accept, z;
-  options.n_draws = (size_t)((double)options.n_draws * testing_multiplier_at_least(1)); /* z of batches that are too short is anything */
+  options.n_draws =
+      (size_t)((double)options.n_draws *
+               testing_multiplier_at_least(1)); /* z of batches that are too short is anything */
   run(target, &options, seed, &draws, &accept);
   z = worst_z(target, &draws);
   print_message("%-46s acceptance %.3f, worst |z| %.2f\n", label, accept, z);
@@ -277,12 +283,12 @@ static options_t noisy_penalty(const target_t *target, tacit_proposal_t proposal
 static void test_penalty_noise_leaves_posterior_exact(void **state) {
   target_t target;
   init_gaussian(&target);
-  assert_true(check(&target, "gaussian, dp-penalty full", noisy_penalty(&target, TACIT_PROPOSAL_FULL, 0.7), 6) <=
-              z_limit);
+  assert_true(check(&target, "gaussian, dp-penalty full", noisy_penalty(&target, TACIT_PROPOSAL_FULL, 0.7),
+                    6) <= z_limit);
   assert_true(check(&target, "gaussian, dp-penalty one-component",
                     noisy_penalty(&target, TACIT_PROPOSAL_ONE_COMPONENT, 2), 7) <= z_limit);
-  assert_true(check(&target, "gaussian, dp-penalty guided", noisy_penalty(&target, TACIT_PROPOSAL_GUIDED, 2), 8) <=
-              z_limit);
+  assert_true(check(&target, "gaussian, dp-penalty guided", noisy_penalty(&target, TACIT_PROPOSAL_GUIDED, 2),
+                    8) <= z_limit);
   tacit_model_clear(&target.model);
 }
 

@@ -1,11 +1,12 @@
 /*
- * Geweke's joint test, privacy noise included: records are drawn given the parameters, the method makes a few iterations given the
- * records, and so on. If its invariant distribution is the posterior, whatever the records are, then parameters keep the distribution of the
- * prior and records that of the model. A logistic regression of six records and two coefficients.
+ * Geweke's joint test, privacy noise included: records are drawn given the parameters, the method makes a few
+ * iterations given the records, and so on. If its invariant distribution is the posterior, whatever the
+ * records are, then parameters keep the distribution of the prior and records that of the model. A logistic
+ * regression of six records and two coefficients.
  *
- * Compared are means by the prior with averages of the chain, in standard errors by batch means of fifty batches (t with 49
- * degrees of freedom; 7.5 is exceeded once in 10^8). Planted errors: no penalty; a noise scale other than the one told; a drift of 0.8
- * for 0.5 in dp-mala.
+ * Compared are means by the prior with averages of the chain, in standard errors by batch means of fifty
+ * batches (t with 49 degrees of freedom; 7.5 is exceeded once in 10^8). Planted errors: no penalty; a noise
+ * scale other than the one told; a drift of 0.8 for 0.5 in dp-mala.
  */
 #include <string.h>
 
@@ -94,7 +95,8 @@ static tacit_sampler_settings_t settings_of(const options_t *options, const doub
   return s;
 }
 
-static tacit_curator_t *open_curator(const double y[n_records], tacit_budget_t *budget, tacit_noise_t *noise) {
+static tacit_curator_t *open_curator(const double y[n_records], tacit_budget_t *budget,
+                                     tacit_noise_t *noise) {
   tacit_records_t *records;
   tacit_curator_t *curator;
   tacit_error_t err;
@@ -108,15 +110,17 @@ static tacit_curator_t *open_curator(const double y[n_records], tacit_budget_t *
 }
 
 /* theta <- a few iterations later. */
-static void iterate(const options_t *options, tacit_sampler_settings_t *s, uint64_t step, const double y[n_records],
-                    tacit_budget_t *budget, tacit_noise_t *noise, double theta[dim]) {
+static void iterate(const options_t *options, tacit_sampler_settings_t *s, uint64_t step,
+                    const double y[n_records], tacit_budget_t *budget, tacit_noise_t *noise,
+                    double theta[dim]) {
   tacit_curator_t *curator = open_curator(y, budget, noise);
   tacit_draws_t draws;
   tacit_sample_end_t end;
   tacit_error_t err;
   s->init = theta;
   tacit_rng_key_from_seed(s->key, 1000 + step);
-  assert_ok(tacit_sample(tacit_method_find(options->method), curator, &parameters, s, &draws, &end, &err), err);
+  assert_ok(tacit_sample(tacit_method_find(options->method), curator, &parameters, s, &draws, &end, &err),
+            err);
   assert_int_equal(end, TACIT_SAMPLE_COMPLETE);
   memcpy(theta, tacit_draws_row(&draws, 0, s->n_draws - 1), dim * sizeof *theta);
   tacit_draws_clear(&draws);
@@ -137,7 +141,8 @@ static double worst_z(const options_t *options, const double expected[n_quantiti
   tacit_rng_key_from_seed(key, 5);
   assert_ok(tacit_rng_new(&rng, key, 0, &err), err);
   assert_ok(tacit_noise_new_seeded_not_private(&noise, 6, &err), err);
-  assert_ok(tacit_budget_new(&budget, 1e15, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err); /* one for all runs */
+  assert_ok(tacit_budget_new(&budget, 1e15, 1e-6, TACIT_RELATION_SUBSTITUTE, &err),
+            err); /* one for all runs */
   draw_prior(rng, theta);
   for (size_t batch = 0; batch < n_batches; batch++) {
     double mean[n_quantities] = {0}, value[n_quantities];
@@ -187,11 +192,19 @@ static void expectations(double expected[n_quantities]) {
 static const options_t exact[] = {
     {.method = "dp-penalty", .step_size = 1.2, .noise_ratio = 0.5},
     {.method = "dp-penalty", .step_size = 1.2, .is_bit = true, .rule = {TACIT_ACCEPT_PENALTY, 3, .sigma = 1}},
-    {.method = "dp-penalty", .step_size = 1.2, .is_bit = true, .rule = {TACIT_ACCEPT_ARCSINE, 3, .kappa = 0.4, .cap = 0.9}},
+    {.method = "dp-penalty",
+     .step_size = 1.2,
+     .is_bit = true,
+     .rule = {TACIT_ACCEPT_ARCSINE, 3, .kappa = 0.4, .cap = 0.9}},
     {.method = "dp-barker", .step_size = 1.2, .rule = {.max_bound = 3}},
     {.method = "dp-fast-mh", .step_size = 1.2, .rule = {.max_bound = 3}, .intensity = 2},
     {.method = "dp-hmc", .step_size = 0.6, .n_leapfrog = 3, .noise_ratio = 0.5, .noise_grad = 0.4},
-    {.method = "dp-hmc", .step_size = 0.6, .n_leapfrog = 3, .noise_grad = 0.4, .is_bit = true, .rule = {TACIT_ACCEPT_BARKER, 8, 0, 0, 0}},
+    {.method = "dp-hmc",
+     .step_size = 0.6,
+     .n_leapfrog = 3,
+     .noise_grad = 0.4,
+     .is_bit = true,
+     .rule = {TACIT_ACCEPT_BARKER, 8, 0, 0, 0}},
     {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_BARKER, 8, 0, 0, 0}},
     {.method = "dp-mala", .step_size = 0.8, .noise_grad = 0.6, .rule = {TACIT_ACCEPT_PENALTY, 8, 1, 0, 0}}};
 
@@ -221,7 +234,8 @@ static void test_planted_errors_are_found(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_parameters_and_records_keep_their_joint_distribution),
-                                     cmocka_unit_test(test_planted_errors_are_found)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_parameters_and_records_keep_their_joint_distribution),
+      cmocka_unit_test(test_planted_errors_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,14 @@
 /*
- * One-step kernels on four points, without Monte Carlo: every acceptance probability is the library's own, averaged over all
- * subsets, counts and noise (by the trapezoidal rule), and the target must be left as it is to 1e-6. For approximate methods
- * the bias is measured and held between bounds. The four points are proposed uniformly, so the kernel is all acceptance.
+ * One-step kernels on four points, without Monte Carlo: every acceptance probability is the library's own,
+ * averaged over all subsets, counts and noise (by the trapezoidal rule), and the target must be left as it is
+ * to 1e-6. For approximate methods the bias is measured and held between bounds. The four points are proposed
+ * uniformly, so the kernel is all acceptance.
  *
- * Errors are planted in the tests themselves: a dropped penalty, noise 10 % larger than said, the random branch of [Zhang2023].
- * In the library these were seen to be caught: a penalty of 0.4 for 0.5 noise_sd^2, of ratios and of Barker's test; half of the
- * lacking variance of a correction distribution; a weight of it 0.02 smaller; psi without its 1 - q, or r for r/q; log odds of a bound 1 %
- * larger; a(-l) = e^-0.99 l a(l) in the distributions of bits. A change that keeps a rule balanced is no error here.
+ * Errors are planted in the tests themselves: a dropped penalty, noise 10 % larger than said, the random
+ * branch of [Zhang2023]. In the library these were seen to be caught: a penalty of 0.4 for 0.5 noise_sd^2, of
+ * ratios and of Barker's test; half of the lacking variance of a correction distribution; a weight of it 0.02
+ * smaller; psi without its 1 - q, or r for r/q; log odds of a bound 1 % larger; a(-l) = e^-0.99 l a(l) in the
+ * distributions of bits. A change that keeps a rule balanced is no error here.
  */
 #include <string.h>
 
@@ -23,15 +25,13 @@ enum { dim = logistic_dim, n_points = 4, max_records = 10 };
 
 static const double points[n_points][dim] = {{0, 0}, {0.8, -0.3}, {-0.5, 0.6}, {0.3, 1.1}};
 static const double rows[max_records][3] = {
-    {1, 0.5, 1},   {-0.25, 1, 0}, {0.75, -1, 1},  {1, 1, 1},       {-1, 0.25, 0},
+    {1, 0.5, 1},    {-0.25, 1, 0}, {0.75, -1, 1},   {1, 1, 1},        {-1, 0.25, 0},
     {0.5, -0.5, 0}, {1, -0.75, 1}, {-0.5, 0.75, 1}, {0.25, 0.125, 0}, {-1, -1, 1},
 };
 
 /* ---- the target, written down plainly ---- */
 
-static double log_prior(const double *theta) {
-  return -(theta[0] * theta[0] + theta[1] * theta[1]) / 8;
-}
+static double log_prior(const double *theta) { return -(theta[0] * theta[0] + theta[1] * theta[1]) / 8; }
 
 static void target(size_t n_records, double *pi) {
   double total = 0;
@@ -90,7 +90,9 @@ static double psi_of(box_t *box, const double *from, const double *to, double ra
   double psi = 0, noise_sd;
   tacit_error_t err;
   for (int i = 0; i < 1000 && fabs(psi) < 1e-9; i++) {
-    assert_ok(tacit_curator_release_sampled_log_ratio(box->curator, 1, from, to, rate, 1, &psi, &noise_sd, &err), err);
+    assert_ok(
+        tacit_curator_release_sampled_log_ratio(box->curator, 1, from, to, rate, 1, &psi, &noise_sd, &err),
+        err);
   }
   return psi;
 }
@@ -98,9 +100,9 @@ static double psi_of(box_t *box, const double *from, const double *to, double ra
 typedef struct pair {
   const double *from, *to;
   size_t n_records;
-  double prior, ratio;        /* log ratios: public part, records */
-  double each[max_records];   /* of each record */
-  double bound;               /* of one record's */
+  double prior, ratio;      /* log ratios: public part, records */
+  double each[max_records]; /* of each record */
+  double bound;             /* of one record's */
 } pair_t;
 
 static void pair_init(pair_t *pair, size_t a, size_t b, size_t n_records) {
@@ -131,7 +133,7 @@ typedef struct way {
   double intensity, max_batch;
   bool is_metropolis, is_random_branch;
   size_t n_records;
-  double least, most;       /* of the bias; 0 and 1e-6 where exact */
+  double least, most; /* of the bias; 0 and 1e-6 where exact */
 } way_t;
 
 /* E f(l + sd z) for f the acceptance by a noisy ratio. */
@@ -143,7 +145,8 @@ static double with_noise(const way_t *way, double l, double sd) {
   }
   for (int i = -n; i <= n; i++) {
     double z = 8.0 * i / n;
-    sum += exp(-0.5 * z * z) * tacit_accept_probability(&way->settings, way->decision, l + (1 + way->excess) * sd * z, sd);
+    sum += exp(-0.5 * z * z) *
+           tacit_accept_probability(&way->settings, way->decision, l + (1 + way->excess) * sd * z, sd);
   }
   return sum * 8 / n / sqrt(2 * acos(-1));
 }
@@ -151,7 +154,8 @@ static double with_noise(const way_t *way, double l, double sd) {
 static double by_ratio(const way_t *way, const pair_t *pair) {
   double bound = tacit_curator_sampled_ratio_bound(way->rate, pair->bound), psi[max_records], sum = 0;
   double sd = way->multiplier * 2 * bound;
-  if (way->decision == TACIT_DECISION_SAMPLED_BARKER && way->settings.barker_test == TACIT_BARKER_VCORR) { /* larger moves are rejected unseen */
+  if (way->decision == TACIT_DECISION_SAMPLED_BARKER &&
+      way->settings.barker_test == TACIT_BARKER_VCORR) { /* larger moves are rejected unseen */
     assert_true(sd * sd < way->settings.ratio_variance);
   }
   if (way->rate >= 1) {
@@ -190,7 +194,8 @@ static double by_bit(const way_t *way, const pair_t *pair, double l) {
   return accept;
 }
 
-/* Poisson counts of all records in turn, and of the candidates that are thinned out where the branch looks at them. */
+/* Poisson counts of all records in turn, and of the candidates that are thinned out where the branch looks at
+ * them. */
 typedef struct counts {
   const way_t *way;
   const pair_t *pair;
@@ -215,7 +220,9 @@ static double over_counts(const counts_t *of, size_t i, double n_kept, double l)
   if (i == pair->n_records) {
     double share = of->way->is_random_branch ? poisson_below(of->thinned, of->way->max_batch - n_kept) : 1;
     double mini = metropolis_or_barker(of->way, pair, l);
-    return share < 1 ? share * mini + (1 - share) * metropolis_or_barker(of->way, pair, pair->ratio + pair->prior) : mini;
+    return share < 1
+               ? share * mini + (1 - share) * metropolis_or_barker(of->way, pair, pair->ratio + pair->prior)
+               : mini;
   }
   double sum = 0, probability = exp(-of->rate[i]);
   for (int s = 0; s < 18; probability *= of->rate[i] / ++s) {
@@ -247,9 +254,12 @@ static double acceptance(const way_t *way, size_t a, size_t b) {
   pair_t pair;
   pair_init(&pair, a, b, way->n_records);
   switch (way->decision) {
-    case TACIT_DECISION_BIT: return by_bit(way, &pair, pair.ratio + pair.prior);
-    case TACIT_DECISION_MINIBATCH: return by_minibatch(way, &pair);
-    default: return by_ratio(way, &pair);
+  case TACIT_DECISION_BIT:
+    return by_bit(way, &pair, pair.ratio + pair.prior);
+  case TACIT_DECISION_MINIBATCH:
+    return by_minibatch(way, &pair);
+  default:
+    return by_ratio(way, &pair);
   }
 }
 
@@ -288,20 +298,23 @@ static verdict_t verdict_of(const way_t *way) {
   for (size_t b = 0; b < n_points; b++) {
     verdict.bias += 0.5 * fabs(distribution[b] - pi[b]);
   }
-  print_message("%-52s acceptance %.3f, one step moves pi by %.2g, invariant distribution off by %.2g\n", way->name, verdict.accept,
-                verdict.moved, verdict.bias);
+  print_message("%-52s acceptance %.3f, one step moves pi by %.2g, invariant distribution off by %.2g\n",
+                way->name, verdict.accept, verdict.moved, verdict.bias);
   assert_true(verdict.accept > 0.02);
   return verdict;
 }
 
 #define RATIO(sd) .decision = TACIT_DECISION_RATIO, .rate = 1, .multiplier = sd, .n_records = max_records
-#define BARKER(test, c, sd) \
-  .decision = TACIT_DECISION_SAMPLED_BARKER, .multiplier = sd, .settings = {.barker_test = test, .ratio_variance = c}
+#define BARKER(test, c, sd)                                                                                  \
+  .decision = TACIT_DECISION_SAMPLED_BARKER, .multiplier = sd,                                               \
+  .settings = {.barker_test = test, .ratio_variance = c}
 #define SUBSAMPLED(sd) .decision = TACIT_DECISION_SAMPLED_RATIO, .multiplier = sd
 #define ALL .rate = 1, .n_records = max_records
 #define HALF .rate = 0.5, .n_records = max_records
 #define BIT(...) .decision = TACIT_DECISION_BIT, .rule = {__VA_ARGS__}, .n_records = max_records
-#define MINI(a, k) .decision = TACIT_DECISION_MINIBATCH, .intensity = a, .max_batch = k, .rule = {.max_bound = 2}, .n_records = 3
+#define MINI(a, k)                                                                                           \
+  .decision = TACIT_DECISION_MINIBATCH, .intensity = a, .max_batch = k, .rule = {.max_bound = 2},            \
+  .n_records = 3
 
 static const way_t exact[] = {
     {"metropolis (rwmh, hmc)", RATIO(0)},
@@ -328,11 +341,12 @@ static void test_exact_methods_leave_the_target_alone(void **state) {
 
 static const way_t planted[] = {
     {"PLANTED: no penalty", RATIO(0.4), .fault = TACIT_FAULT_NO_PENALTY},
-    {"PLANTED: no penalty in barker's test", .decision = TACIT_DECISION_SAMPLED_BARKER, .multiplier = 0.4, .rate = 1,
-     .settings = {.barker_test = TACIT_BARKER_PENALTY, .ratio_variance = 2}, .fault = TACIT_FAULT_NO_PENALTY,
-     .n_records = max_records},
+    {"PLANTED: no penalty in barker's test", .decision = TACIT_DECISION_SAMPLED_BARKER, .multiplier = 0.4,
+     .rate = 1, .settings = {.barker_test = TACIT_BARKER_PENALTY, .ratio_variance = 2},
+     .fault = TACIT_FAULT_NO_PENALTY, .n_records = max_records},
     {"PLANTED: noise 10 % larger than said", RATIO(0.4), .excess = 0.1},
-    {"PLANTED: branch by the size of the batch", MINI(0.5, 5), .is_metropolis = true, .is_random_branch = true},
+    {"PLANTED: branch by the size of the batch", MINI(0.5, 5), .is_metropolis = true,
+     .is_random_branch = true},
     {"PLANTED: the same with barker's rule", MINI(0.5, 5), .is_random_branch = true},
 };
 
@@ -346,15 +360,20 @@ static void test_planted_errors_are_seen(void **state) {
   }
 }
 
-/* Bounds of the distance between the invariant distribution and the target, about half and twice what was measured. */
+/* Bounds of the distance between the invariant distribution and the target, about half and twice what was
+ * measured. */
 static const way_t approximate[] = {
     {"vcorr, C = 1, all records", BARKER(TACIT_BARKER_VCORR, 1, 0.2), ALL, .least = 2e-8, .most = 1.2e-7},
     {"vcorr, C = 2, all records", BARKER(TACIT_BARKER_VCORR, 2, 0.2), ALL, .least = 2e-4, .most = 8e-4},
     {"vcorr, C = 3, all records", BARKER(TACIT_BARKER_VCORR, 3, 0.2), ALL, .least = 5e-3, .most = 0.02},
-    {"vcorr, C = 2, half of the records", BARKER(TACIT_BARKER_VCORR, 2, 0.05), HALF, .least = 0.018, .most = 0.075},
-    {"barker, penalty, half of the records", BARKER(TACIT_BARKER_PENALTY, 2, 0.05), HALF, .least = 0.018, .most = 0.075},
-    {"penalty, half of the records (dp-penalty-subsampled)", SUBSAMPLED(0.05), HALF, .least = 0.018, .most = 0.075},
-    {"penalty, 7 of 8 records", SUBSAMPLED(0.2), .rate = 0.875, .n_records = max_records, .least = 1e-3, .most = 4.5e-3},
+    {"vcorr, C = 2, half of the records", BARKER(TACIT_BARKER_VCORR, 2, 0.05), HALF, .least = 0.018,
+     .most = 0.075},
+    {"barker, penalty, half of the records", BARKER(TACIT_BARKER_PENALTY, 2, 0.05), HALF, .least = 0.018,
+     .most = 0.075},
+    {"penalty, half of the records (dp-penalty-subsampled)", SUBSAMPLED(0.05), HALF, .least = 0.018,
+     .most = 0.075},
+    {"penalty, 7 of 8 records", SUBSAMPLED(0.2), .rate = 0.875, .n_records = max_records, .least = 1e-3,
+     .most = 4.5e-3},
 };
 
 static void test_approximate_methods_have_the_bias_they_are_said_to_have(void **state) {
@@ -366,8 +385,9 @@ static void test_approximate_methods_have_the_bias_they_are_said_to_have(void **
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_methods_leave_the_target_alone),
-                                     cmocka_unit_test(test_planted_errors_are_seen),
-                                     cmocka_unit_test(test_approximate_methods_have_the_bias_they_are_said_to_have)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_exact_methods_leave_the_target_alone),
+      cmocka_unit_test(test_planted_errors_are_seen),
+      cmocka_unit_test(test_approximate_methods_have_the_bias_they_are_said_to_have)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

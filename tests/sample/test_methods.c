@@ -1,9 +1,11 @@
 /*
- * The invariant distribution of every method on a logistic regression with two coefficients, whose posterior is known by quadrature.
+ * The invariant distribution of every method on a logistic regression with two coefficients, whose posterior
+ * is known by quadrature.
  *
- * Means, second moments and the distribution function are compared as (estimate - truth) / (batch-means standard error): see
- * test_exactness.c. Methods that are not exact are compared within the bias that theory.md, section 17, gives them. Planted
- * errors that this was seen to catch are listed at the end of the file.
+ * Means, second moments and the distribution function are compared as (estimate - truth) / (batch-means
+ * standard error): see test_exactness.c. Methods that are not exact are compared within the bias that
+ * theory.md, section 17, gives them. Planted errors that this was seen to catch are listed at the end of the
+ * file.
  */
 #include <string.h>
 
@@ -73,8 +75,8 @@ static double log_posterior(const double *theta) {
 }
 
 /*
- * By the midpoint rule on mean +- 6 sd: first the moments, which the quantities are in units of, then all; the cuts of the
- * distribution function are then edges of cells.
+ * By the midpoint rule on mean +- 6 sd: first the moments, which the quantities are in units of, then all;
+ * the cuts of the distribution function are then edges of cells.
  */
 static void integrate(truth_t *truth, bool is_moments) {
   double total = 0, sums[n_quantities] = {0}, value[n_quantities];
@@ -124,7 +126,8 @@ typedef struct options {
   double variance;
 } options_t;
 
-static tacit_sampler_settings_t settings_of(const options_t *options, const double *metric, const double *init) {
+static tacit_sampler_settings_t settings_of(const options_t *options, const double *metric,
+                                            const double *init) {
   tacit_sampler_settings_t s = tacit_sampler_settings_default();
   s.n_chains = 2;
   s.n_draws = options->n_draws;
@@ -149,7 +152,8 @@ static tacit_sampler_settings_t settings_of(const options_t *options, const doub
   return s;
 }
 
-static tacit_curator_t *open_curator(const options_t *options, tacit_budget_t **budget, tacit_noise_t **noise) {
+static tacit_curator_t *open_curator(const options_t *options, tacit_budget_t **budget,
+                                     tacit_noise_t **noise) {
   const tacit_method_t *method = tacit_method_find(options->method);
   tacit_curator_settings_t limits = tacit_curator_settings_default();
   tacit_records_t *records;
@@ -173,8 +177,8 @@ static tacit_curator_t *open_curator(const options_t *options, tacit_budget_t **
   return curator;
 }
 
-static void set_schedule(const options_t *options, const tacit_sampler_settings_t *s, const tacit_curator_t *curator,
-                         tacit_budget_t *budget) {
+static void set_schedule(const options_t *options, const tacit_sampler_settings_t *s,
+                         const tacit_curator_t *curator, tacit_budget_t *budget) {
   const tacit_method_t *method = tacit_method_find(options->method);
   tacit_event_t *events;
   size_t n;
@@ -230,7 +234,8 @@ static double worst_z(const tacit_draws_t *draws, double *estimate) {
   for (size_t batch = 0; batch < 2 * n_batches; batch++) {
     double mean[n_quantities] = {0}, value[n_quantities];
     for (size_t i = 0; i < n; i++) {
-      const double *theta = tacit_draws_row(draws, batch / n_batches, draws->n_warmup + batch % n_batches * n + i);
+      const double *theta =
+          tacit_draws_row(draws, batch / n_batches, draws->n_warmup + batch % n_batches * n + i);
       quantities(&truth, theta, value);
       for (size_t k = 0; k < n_quantities; k++) {
         mean[k] += value[k] / (double)n;
@@ -251,27 +256,70 @@ static double worst_z(const tacit_draws_t *draws, double *estimate) {
 
 static const options_t exact[] = {
     {.method = "dp-barker", .step_size = 1, .rule = {.max_bound = 0.8}, .n_draws = 60000},
-    {.method = "dp-barker", .rule = {.max_bound = 1.5}, .step_size = 1, .proposal = TACIT_PROPOSAL_GUIDED, .n_draws = 60000},
-    {.method = "dp-barker", .rule = {.max_bound = 1.5}, .step_size = 1, .proposal = TACIT_PROPOSAL_ONE_COMPONENT,
+    {.method = "dp-barker",
+     .rule = {.max_bound = 1.5},
+     .step_size = 1,
+     .proposal = TACIT_PROPOSAL_GUIDED,
      .n_draws = 60000},
-    {.method = "dp-penalty", .is_bit = true, .rule = {TACIT_ACCEPT_PENALTY, 0.8, .sigma = 1.2}, .step_size = 1,
+    {.method = "dp-barker",
+     .rule = {.max_bound = 1.5},
+     .step_size = 1,
+     .proposal = TACIT_PROPOSAL_ONE_COMPONENT,
      .n_draws = 60000},
-    {.method = "dp-penalty", .is_bit = true, .rule = {TACIT_ACCEPT_PROBIT, 0.8, .sigma = 0.4}, .step_size = 1,
+    {.method = "dp-penalty",
+     .is_bit = true,
+     .rule = {TACIT_ACCEPT_PENALTY, 0.8, .sigma = 1.2},
+     .step_size = 1,
      .n_draws = 60000},
-    {.method = "dp-penalty", .is_bit = true, .rule = {TACIT_ACCEPT_ARCSINE, 0.8, .kappa = 0.4, .cap = 0.9}, .step_size = 1,
+    {.method = "dp-penalty",
+     .is_bit = true,
+     .rule = {TACIT_ACCEPT_PROBIT, 0.8, .sigma = 0.4},
+     .step_size = 1,
+     .n_draws = 60000},
+    {.method = "dp-penalty",
+     .is_bit = true,
+     .rule = {TACIT_ACCEPT_ARCSINE, 0.8, .kappa = 0.4, .cap = 0.9},
+     .step_size = 1,
      .n_draws = 60000},
     {.method = "dp-penalty", .step_size = 1, .n_draws = 60000},
     {.method = "dp-fast-mh", .rule = {.max_bound = 0.8}, .intensity = 0.8, .step_size = 1, .n_draws = 60000},
     {.method = "dp-fast-mh-full", .rule = {.max_bound = 0.8}, .step_size = 1, .n_draws = 60000},
-    {.method = "dp-hmc", .is_bit = true, .rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 8}, .step_size = 0.8, .n_leapfrog = 3, .n_draws = 40000},
-    {.method = "dp-hmc", .is_bit = true, .rule = {TACIT_ACCEPT_PROBIT, 8, .sigma = 0.2}, .step_size = 0.8, .n_leapfrog = 3,
+    {.method = "dp-hmc",
+     .is_bit = true,
+     .rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 8},
+     .step_size = 0.8,
+     .n_leapfrog = 3,
      .n_draws = 40000},
-    {.method = "dp-mala", .rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 6}, .step_size = 0.8, .n_draws = 60000},
-    {.method = "dp-mala", .rule = {TACIT_ACCEPT_PENALTY, 6, .sigma = 0.25}, .step_size = 0.8, .n_draws = 60000},
-    {.method = "dp-barker-vcorr", .barker_test = TACIT_BARKER_PENALTY, .variance = 2, .noise_ratio = 0.8, .sampling_rate = 1,
-     .rule = {.max_bound = 0.8}, .step_size = 1, .n_draws = 60000},
-    {.method = "dp-barker-vcorr", .variance = 1, .noise_ratio = 0.3, .sampling_rate = 1, .rule = {.max_bound = 1.5},
-     .step_size = 1, .proposal = TACIT_PROPOSAL_GUIDED, .n_draws = 60000}, /* its bias is 1e-7 */
+    {.method = "dp-hmc",
+     .is_bit = true,
+     .rule = {TACIT_ACCEPT_PROBIT, 8, .sigma = 0.2},
+     .step_size = 0.8,
+     .n_leapfrog = 3,
+     .n_draws = 40000},
+    {.method = "dp-mala",
+     .rule = {.kind = TACIT_ACCEPT_BARKER, .max_bound = 6},
+     .step_size = 0.8,
+     .n_draws = 60000},
+    {.method = "dp-mala",
+     .rule = {TACIT_ACCEPT_PENALTY, 6, .sigma = 0.25},
+     .step_size = 0.8,
+     .n_draws = 60000},
+    {.method = "dp-barker-vcorr",
+     .barker_test = TACIT_BARKER_PENALTY,
+     .variance = 2,
+     .noise_ratio = 0.8,
+     .sampling_rate = 1,
+     .rule = {.max_bound = 0.8},
+     .step_size = 1,
+     .n_draws = 60000},
+    {.method = "dp-barker-vcorr",
+     .variance = 1,
+     .noise_ratio = 0.3,
+     .sampling_rate = 1,
+     .rule = {.max_bound = 1.5},
+     .step_size = 1,
+     .proposal = TACIT_PROPOSAL_GUIDED,
+     .n_draws = 60000}, /* its bias is 1e-7 */
     {.method = "tunamh", .rule = {.max_bound = 0.8}, .intensity = 0.8, .step_size = 1, .n_draws = 60000},
 };
 
@@ -283,29 +331,76 @@ static void test_exact_methods(void **state) {
     options.n_draws = (size_t)((double)options.n_draws * testing_multiplier()) / 400 * 400;
     run(&options, &draws, &rate);
     double z = worst_z(&draws, estimate);
-    print_message("%s, rule %d, proposal %d: acceptance %.3f, largest z %.2f\n", options.method, (int)options.rule.kind,
-                  (int)options.proposal, rate, z);
+    print_message("%s, rule %d, proposal %d: acceptance %.3f, largest z %.2f\n", options.method,
+                  (int)options.rule.kind, (int)options.proposal, rate, z);
     assert_true(z < 7.5);
     assert_true(rate > 0.05);
     tacit_draws_clear(&draws);
   }
 }
 
-/* Variance beside the truth: discretisation and the heat of subsampling, (1 - q) / q of the information for a step each. */
+/* Variance beside the truth: discretisation and the heat of subsampling, (1 - q) / q of the information for a
+ * step each. */
 static const options_t approximate[] = {
-    {.method = "dp-sgld", .step_size = 0.25, .sampling_rate = 1, .n_draws = 100000, .low = 0.97, .high = 1.08},
-    {.method = "dp-sgld", .step_size = 0.25, .sampling_rate = 0.5, .n_draws = 100000, .low = 0.98, .high = 1.12},
-    {.method = "dp-sghmc", .step_size = 0.1, .sampling_rate = 0.5, .friction = 1, .n_leapfrog = 10, .n_draws = 20000,
-     .low = 0.95, .high = 1.1},
-    {.method = "dp-sgnht", .step_size = 0.1, .sampling_rate = 0.5, .friction = 1, .n_draws = 100000, .low = 0.9, .high = 1.15},
-    {.method = "sghmc", .step_size = 0.1, .sampling_rate = 0.5, .friction = 1, .n_leapfrog = 10, .n_draws = 20000,
-     .low = 0.95, .high = 1.1},
-    {.method = "sghmc-naive", .step_size = 0.1, .sampling_rate = 0.5, .friction = 1, .n_leapfrog = 10, .n_draws = 20000,
-     .low = 1.005, .high = 1.15},
-    {.method = "dp-barker-vcorr", .variance = 2, .step_size = 1, .sampling_rate = 0.5, .noise_ratio = 0.15,
-     .rule = {.max_bound = 0.8}, .n_draws = 60000, .low = 0.93, .high = 1.3},
-    {.method = "dp-penalty-subsampled", .step_size = 1, .sampling_rate = 0.4, .noise_ratio = 0.05, .n_draws = 60000,
-     .low = 0.93, .high = 1.3},
+    {.method = "dp-sgld",
+     .step_size = 0.25,
+     .sampling_rate = 1,
+     .n_draws = 100000,
+     .low = 0.97,
+     .high = 1.08},
+    {.method = "dp-sgld",
+     .step_size = 0.25,
+     .sampling_rate = 0.5,
+     .n_draws = 100000,
+     .low = 0.98,
+     .high = 1.12},
+    {.method = "dp-sghmc",
+     .step_size = 0.1,
+     .sampling_rate = 0.5,
+     .friction = 1,
+     .n_leapfrog = 10,
+     .n_draws = 20000,
+     .low = 0.95,
+     .high = 1.1},
+    {.method = "dp-sgnht",
+     .step_size = 0.1,
+     .sampling_rate = 0.5,
+     .friction = 1,
+     .n_draws = 100000,
+     .low = 0.9,
+     .high = 1.15},
+    {.method = "sghmc",
+     .step_size = 0.1,
+     .sampling_rate = 0.5,
+     .friction = 1,
+     .n_leapfrog = 10,
+     .n_draws = 20000,
+     .low = 0.95,
+     .high = 1.1},
+    {.method = "sghmc-naive",
+     .step_size = 0.1,
+     .sampling_rate = 0.5,
+     .friction = 1,
+     .n_leapfrog = 10,
+     .n_draws = 20000,
+     .low = 1.005,
+     .high = 1.15},
+    {.method = "dp-barker-vcorr",
+     .variance = 2,
+     .step_size = 1,
+     .sampling_rate = 0.5,
+     .noise_ratio = 0.15,
+     .rule = {.max_bound = 0.8},
+     .n_draws = 60000,
+     .low = 0.93,
+     .high = 1.3},
+    {.method = "dp-penalty-subsampled",
+     .step_size = 1,
+     .sampling_rate = 0.4,
+     .noise_ratio = 0.05,
+     .n_draws = 60000,
+     .low = 0.93,
+     .high = 1.3},
 };
 
 static void test_approximate_methods(void **state) {
@@ -327,13 +422,15 @@ static void test_approximate_methods(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_methods), cmocka_unit_test(test_approximate_methods)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_methods),
+                                     cmocka_unit_test(test_approximate_methods)};
   return cmocka_run_group_tests(tests, setup, NULL);
 }
 
 /*
- * Errors planted: the penalty of a bit left out; the arcsine rule without its balance; half of a minibatch weight; its rate
- * with the wrong sign; the quadratic term of a Langevin ratio turned around; 0.45 for 0.5 in its trapezoid; a Langevin drift
- * of 0.6 for 0.5; privacy noise on top of sgld's own; the variance of sampling left out of the subsampled penalty; friction of
- * the wrong sign; a walk whose length depends on where it starts; minibatch gradients without 1 / q.
+ * Errors planted: the penalty of a bit left out; the arcsine rule without its balance; half of a minibatch
+ * weight; its rate with the wrong sign; the quadratic term of a Langevin ratio turned around; 0.45 for 0.5 in
+ * its trapezoid; a Langevin drift of 0.6 for 0.5; privacy noise on top of sgld's own; the variance of
+ * sampling left out of the subsampled penalty; friction of the wrong sign; a walk whose length depends on
+ * where it starts; minibatch gradients without 1 / q.
  */

@@ -29,7 +29,8 @@ static void open_fixture(fixture_t *f, double epsilon, double clip) {
     assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
     assert_ok(tacit_noise_new(&f->noise, &err), err);
     assert_ok(
-        tacit_curator_new(&f->curator, records, &f->model.records, f->budget, f->noise, &settings, &err), err);
+        tacit_curator_new(&f->curator, records, &f->model.records, f->budget, f->noise, &settings, &err),
+        err);
   } else {
     assert_ok(tacit_curator_new_exposed(&f->curator, records, &f->model.records, NULL, &err), err);
   }
@@ -42,8 +43,8 @@ static void close_fixture(fixture_t *f) {
   tacit_model_clear(&f->model);
 }
 
-static tacit_status_t plan_of(fixture_t *f, const char *name, tacit_sampler_settings_t *settings, double *metric,
-                              tacit_plan_t *plan, tacit_error_t *err) {
+static tacit_status_t plan_of(fixture_t *f, const char *name, tacit_sampler_settings_t *settings,
+                              double *metric, tacit_plan_t *plan, tacit_error_t *err) {
   tacit_plan_request_t request = {.curator = f->curator,
                                   .parameters = &f->model.parameters,
                                   .n_units = n_records,
@@ -54,7 +55,8 @@ static tacit_status_t plan_of(fixture_t *f, const char *name, tacit_sampler_sett
   return tacit_plan(tacit_method_find(name), &request, settings, metric, plan, err);
 }
 
-/* The bound that a proposal must keep is for steps in the units of the metric, whoever gave it: else most are rejected unseen. */
+/* The bound that a proposal must keep is for steps in the units of the metric, whoever gave it: else most are
+ * rejected unseen. */
 static void test_bounds_of_proposals_follow_the_metric(void **state) {
   double bounds[4];
   for (size_t k = 0; k < 4; k++) {
@@ -76,8 +78,10 @@ static void test_bounds_of_proposals_follow_the_metric(void **state) {
     bounds[k] = settings.accept_rule.max_bound;
     close_fixture(&f);
   }
-  assert_true(bounds[0] > 0 && fabs(bounds[1] - bounds[0]) < 1e-12 * bounds[0]); /* the guess is the metric of unit scales */
-  assert_true(fabs(bounds[2] - 3 * bounds[1]) < 1e-9 * bounds[1] && fabs(bounds[3] - bounds[2]) < 1e-9 * bounds[2]);
+  assert_true(bounds[0] > 0 &&
+              fabs(bounds[1] - bounds[0]) < 1e-12 * bounds[0]); /* the guess is the metric of unit scales */
+  assert_true(fabs(bounds[2] - 3 * bounds[1]) < 1e-9 * bounds[1] &&
+              fabs(bounds[3] - bounds[2]) < 1e-9 * bounds[2]);
 }
 
 static void test_planned_run_spends_its_budget_and_no_more(void **state) {
@@ -101,15 +105,15 @@ static void test_planned_run_spends_its_budget_and_no_more(void **state) {
       assert_true(given == 2 || plan.rho >= 0.9 * tacit_budget_rho(f.budget));
       tacit_draws_t draws;
       tacit_sample_end_t end;
-      assert_ok(tacit_sample(tacit_method_find(names[m]), f.curator, &f.model.parameters, &settings, &draws, &end,
-                             &err),
+      assert_ok(tacit_sample(tacit_method_find(names[m]), f.curator, &f.model.parameters, &settings, &draws,
+                             &end, &err),
                 err);
       assert_int_equal(end, TACIT_SAMPLE_COMPLETE);
       assert_close(tacit_budget_rho_spent(f.budget) / plan.rho, 1, 1e-9);
       tacit_event_t *planned;
       size_t n_planned, n_charged;
-      assert_ok(tacit_sampler_schedule(tacit_method_find(names[m]), &settings, f.curator, plan.n_iterations, &planned,
-                                       &n_planned, &err),
+      assert_ok(tacit_sampler_schedule(tacit_method_find(names[m]), &settings, f.curator, plan.n_iterations,
+                                       &planned, &n_planned, &err),
                 err);
       const tacit_event_t *charged = tacit_budget_events(f.budget, &n_charged);
       uint64_t sums[2][2] = {{0}};
@@ -165,28 +169,51 @@ static void test_sample_rejects_bad_settings(void **state) {
   tacit_draws_t draws;
   tacit_sample_end_t end;
   tacit_error_t err;
-  double bad_metric[dim] = {1, 0, 1}, bad_dense[dim * dim] = {1, 2, 0, 2, 1, 0, 0, 0, 1}, bad_init[2 * dim] = {NAN};
+  double bad_metric[dim] = {1, 0, 1}, bad_dense[dim * dim] = {1, 2, 0, 2, 1, 0, 0, 0, 1},
+         bad_init[2 * dim] = {NAN};
   for (int fault = 0; fault < 10; fault++) {
     tacit_sampler_settings_t s = small_run();
     switch (fault) {
-      case 0: s.n_chains = 0; break;
-      case 1: s.n_draws = 0; break;
-      case 2: s.thin = SIZE_MAX / 2; break;
-      case 3: s.step_size = NAN; break;
-      case 4: s.n_leapfrog = 0; break;
-      case 5: s.noise_multiplier_grad = 0; break;
-      case 6: s.noise_multiplier_ratio = NAN; break;
-      case 7: s.inv_metric = bad_metric; break;
-      case 8: s.inv_metric = bad_dense; s.inv_metric_is_dense = true; break;
-      default: s.init = bad_init; break;
+    case 0:
+      s.n_chains = 0;
+      break;
+    case 1:
+      s.n_draws = 0;
+      break;
+    case 2:
+      s.thin = SIZE_MAX / 2;
+      break;
+    case 3:
+      s.step_size = NAN;
+      break;
+    case 4:
+      s.n_leapfrog = 0;
+      break;
+    case 5:
+      s.noise_multiplier_grad = 0;
+      break;
+    case 6:
+      s.noise_multiplier_ratio = NAN;
+      break;
+    case 7:
+      s.inv_metric = bad_metric;
+      break;
+    case 8:
+      s.inv_metric = bad_dense;
+      s.inv_metric_is_dense = true;
+      break;
+    default:
+      s.init = bad_init;
+      break;
     }
     assert_int_equal(tacit_sample(method, f.curator, &f.model.parameters, &s, &draws, &end, &err),
                      TACIT_ERR_ARGUMENT);
     tacit_draws_clear(&draws);
   }
   tacit_sampler_settings_t s = small_run();
-  assert_int_equal(tacit_sample(tacit_method_find("hmc"), f.curator, &f.model.parameters, &s, &draws, &end, &err),
-                   TACIT_ERR_ARGUMENT); /* an unprotected method on a private curator */
+  assert_int_equal(
+      tacit_sample(tacit_method_find("hmc"), f.curator, &f.model.parameters, &s, &draws, &end, &err),
+      TACIT_ERR_ARGUMENT); /* an unprotected method on a private curator */
   assert_true(tacit_budget_rho_spent(f.budget) <= 0);
   close_fixture(&f);
 }
@@ -233,12 +260,14 @@ static void test_same_key_same_draws_for_exposed_runs(void **state) {
     tacit_rng_key_from_seed(s.key, 5);
     tacit_sample_end_t end;
     tacit_error_t err;
-    assert_ok(tacit_sample(tacit_method_find("hmc"), f.curator, &f.model.parameters, &s, &draws[i], &end, &err),
-              err);
+    assert_ok(
+        tacit_sample(tacit_method_find("hmc"), f.curator, &f.model.parameters, &s, &draws[i], &end, &err),
+        err);
     close_fixture(&f);
   }
   assert_memory_equal(draws[0].values, draws[1].values, 2 * 60 * dim * sizeof(double));
-  assert_true(memcmp(tacit_draws_row(&draws[0], 0, 59), tacit_draws_row(&draws[0], 1, 59), sizeof(double)) != 0);
+  assert_true(memcmp(tacit_draws_row(&draws[0], 0, 59), tacit_draws_row(&draws[0], 1, 59), sizeof(double)) !=
+              0);
   tacit_draws_clear(&draws[0]);
   tacit_draws_clear(&draws[1]);
 }

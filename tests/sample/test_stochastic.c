@@ -1,14 +1,16 @@
 /*
- * Invariant distributions of stochastic gradients, without Monte Carlo: the library's own steps, every random number of theirs a node of
- * quadrature (tape.h), on a logistic regression with one coefficient.
+ * Invariant distributions of stochastic gradients, without Monte Carlo: the library's own steps, every random
+ * number of theirs a node of quadrature (tape.h), on a logistic regression with one coefficient.
  *
- * Galerkin's method: with a normal reference distribution r and polynomials P_k orthonormal under it, the invariant density is r times
- * the sum of c_k P_k whose expectations of all P_k a step leaves alone, M' c = c, M_jk = E_r P_j(x) P_k(x'). Momentum and thermostat
- * are part of the state where the next iteration finds them.
+ * Galerkin's method: with a normal reference distribution r and polynomials P_k orthonormal under it, the
+ * invariant density is r times the sum of c_k P_k whose expectations of all P_k a step leaves alone, M' c =
+ * c, M_jk = E_r P_j(x) P_k(x'). Momentum and thermostat are part of the state where the next iteration finds
+ * them.
  *
- * Seen to be caught: 0.52 for 0.5 in sgld's drift; a tenth too much of the noise lacking, or of a release's noise forgotten, in each
- * method; a first drift of h, or of 0.45 h; friction on one side of the kick; noise of 1 - e^(-2 c h); gradients without 1 / q; a
- * little friction in sghmc-naive; a thermostat that aims at 0.98. Steps in the order of the papers fail all bounds.
+ * Seen to be caught: 0.52 for 0.5 in sgld's drift; a tenth too much of the noise lacking, or of a release's
+ * noise forgotten, in each method; a first drift of h, or of 0.45 h; friction on one side of the kick; noise
+ * of 1 - e^(-2 c h); gradients without 1 / q; a little friction in sghmc-naive; a thermostat that aims at
+ * 0.98. Steps in the order of the papers fail all bounds.
  */
 #include <string.h>
 
@@ -19,17 +21,17 @@ enum { most_functions = 170, most_degree = 20, n_records = 3 };
 typedef struct way {
   const char *name, *method, *draws;
   tacit_step_fn step;
-  size_t n_state; /* 1: theta; 3: and momentum, thermostat */
+  size_t n_state;     /* 1: theta; 3: and momentum, thermostat */
   double rate, share; /* share of the sd of the noise a step needs that comes with the gradient */
   size_t n_leapfrog;
 } way_t;
 
 /* Of theta, beside the target. */
 typedef struct distribution {
-  double moved;            /* in a step from the target: largest change of E P_k, k up to 4 */
-  double gain;             /* and of E (theta - mean)^2 */
-  double mean, variance;   /* of the invariant distribution: difference in sds; over the target's */
-  double distance;         /* in total variation */
+  double moved;          /* in a step from the target: largest change of E P_k, k up to 4 */
+  double gain;           /* and of E (theta - mean)^2 */
+  double mean, variance; /* of the invariant distribution: difference in sds; over the target's */
+  double distance;       /* in total variation */
 } distribution_t;
 
 /* ---- the reference and its polynomials ---- */
@@ -110,7 +112,8 @@ static void put(moves_t *m, const double *x) {
   m->run.thermostat[0] = x[2];
 }
 
-static void expect(const way_t *way, moves_t *m, const double *x, const axis_t *axes, const basis_t *basis, double *after) {
+static void expect(const way_t *way, moves_t *m, const double *x, const axis_t *axes, const basis_t *basis,
+                   double *after) {
   size_t n = strlen(way->draws), at[MOVES_AXES] = {0};
   double p[most_functions];
   memset(after, 0, most_functions * sizeof *after);
@@ -127,8 +130,8 @@ static void expect(const way_t *way, moves_t *m, const double *x, const axis_t *
   } while (axes_next(axes, n, at));
 }
 
-static void add_state(const way_t *way, moves_t *m, const axis_t *axes, const double z[3], double weight, const truth_t *truth,
-                      galerkin_t *g) {
+static void add_state(const way_t *way, moves_t *m, const axis_t *axes, const double z[3], double weight,
+                      const truth_t *truth, galerkin_t *g) {
   const basis_t *basis = &g->basis;
   double x[3], before[most_functions], after[most_functions];
   for (size_t j = 0; j < 3; j++) {
@@ -136,7 +139,8 @@ static void add_state(const way_t *way, moves_t *m, const axis_t *axes, const do
   }
   polynomials(basis, way->n_state, x, before);
   expect(way, m, x, axes, basis, after);
-  double of_target = weight * moves_density(&m->target, x) / truth->total * basis->sd[0] / normal_density(z[0]);
+  double of_target =
+      weight * moves_density(&m->target, x) / truth->total * basis->sd[0] / normal_density(z[0]);
   for (size_t j = 0; j < basis->n; j++) {
     g->moved[j] += of_target * (after[j] - before[j]);
     for (size_t k = 0; k < basis->n; k++) {
@@ -211,7 +215,8 @@ static double distance_of(const moves_target_t *target, const truth_t *truth, co
   return distance;
 }
 
-static distribution_t summarise(const galerkin_t *g, const moves_target_t *target, const truth_t *truth, size_t most) {
+static distribution_t summarise(const galerkin_t *g, const moves_target_t *target, const truth_t *truth,
+                                size_t most) {
   double all[most_functions], c[most_degree] = {0}, moved[most_degree] = {0};
   distribution_t distribution = {0};
   solve(g, all);
@@ -236,8 +241,9 @@ static distribution_t distribution_of(const way_t *way, double h) {
   static moves_t m;
   static galerkin_t g;
   size_t most = way->n_state == 1 ? 16 : 8;
-  m = (moves_t){.target = {1, n_records, 1},
-                .settings = {.step_size = h, .sampling_rate = way->rate, .friction = 1, .n_leapfrog = way->n_leapfrog}};
+  m = (moves_t){
+      .target = {1, n_records, 1},
+      .settings = {.step_size = h, .sampling_rate = way->rate, .friction = 1, .n_leapfrog = way->n_leapfrog}};
   moves_open(&m, way->method, way->step);
   m.run.iteration = 1; /* momentum and thermostat are there */
   m.settings.noise_multiplier_grad = way->share * tacit_stochastic_noise_sd(m.run.traits, &m.settings, 1) / 2;
@@ -248,8 +254,9 @@ static distribution_t distribution_of(const way_t *way, double h) {
   add_states(way, &m, &truth, &g);
   distribution_t distribution = summarise(&g, &m.target, &truth, most);
   moves_close(&m);
-  print_message("%-44s h %.3f: one step moves %.2g; invariant: mean %+.2g sd, variance x %.6f, total variation %.2g\n", way->name,
-                h, distribution.moved, distribution.mean, distribution.variance, distribution.distance);
+  print_message(
+      "%-44s h %.3f: one step moves %.2g; invariant: mean %+.2g sd, variance x %.6f, total variation %.2g\n",
+      way->name, h, distribution.moved, distribution.mean, distribution.variance, distribution.distance);
   return distribution;
 }
 
@@ -261,7 +268,8 @@ static distribution_t distribution_of(const way_t *way, double h) {
 #define NAIVE(n) .method = "sghmc-naive", .step = tacit_step_sghmc, .n_state = 1, .n_leapfrog = n
 #define SGNHT .method = "dp-sgnht", .step = tacit_step_sgnht, .n_state = 3
 
-/* All are of second order in the step. Least and most of the variance's bias at half the step are about half and twice what was measured. */
+/* All are of second order in the step. Least and most of the variance's bias at half the step are about half
+ * and twice what was measured. */
 static const struct {
   way_t way;
   double h, least, most;
@@ -270,14 +278,18 @@ static const struct {
     {{"dp-sgld, half of the records", SGLD, .draws = "gsN", .rate = 0.5, .share = 1}, 0.8, 0.012, 0.05},
     {{"dp-sghmc, J = 1", SGHMC(1), .draws = "ngN", .rate = 1, .share = 1}, 0.8, 0.003, 0.012},
     {{"dp-sghmc, J = 2", SGHMC(2), .draws = "ngNgN", .rate = 1, .share = 1}, 0.8, 0.005, 0.02},
-    {{"dp-sghmc, J = 1, half of the records", SGHMC(1), .draws = "ngsN", .rate = 0.5, .share = 1}, 0.8, 0.005, 0.02},
+    {{"dp-sghmc, J = 1, half of the records", SGHMC(1), .draws = "ngsN", .rate = 0.5, .share = 1},
+     0.8,
+     0.005,
+     0.02},
     {{"sghmc-naive, J = 2, all records", NAIVE(2), .draws = "nNN", .rate = 1}, 0.8, 0.009, 0.036},
     {{"dp-sgnht", SGNHT, .draws = "gN", .rate = 1, .share = 1}, 0.2, 0.0006, 0.0024},
 };
 
 static void test_biases_are_of_second_order(void **state) {
   for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-    distribution_t whole = distribution_of(&orders[i].way, orders[i].h), half = distribution_of(&orders[i].way, orders[i].h / 2);
+    distribution_t whole = distribution_of(&orders[i].way, orders[i].h),
+                   half = distribution_of(&orders[i].way, orders[i].h / 2);
     double bias = fabs(half.variance - 1), by_step = whole.moved / half.moved;
     assert_true(bias > orders[i].least && bias < orders[i].most);
     assert_true(fabs(whole.variance - 1) > 3.4 * bias && fabs(whole.variance - 1) < 7 * bias);
@@ -306,8 +318,9 @@ static void test_it_does_not_matter_where_noise_comes_from(void **state) {
 }
 
 /*
- * A minibatch's gradient has the variance (1 - q) / q sum g_i^2 more: in a step of dp-sgld exactly h^4 / 4 of it, in one of sghmc-naive
- * with J = 1, whose gradient is that of a point h / 2 p further, nearly so. Without friction nothing takes the heat away.
+ * A minibatch's gradient has the variance (1 - q) / q sum g_i^2 more: in a step of dp-sgld exactly h^4 / 4 of
+ * it, in one of sghmc-naive with J = 1, whose gradient is that of a point h / 2 p further, nearly so. Without
+ * friction nothing takes the heat away.
  */
 static void test_minibatches_heat_as_predicted(void **state) {
   static const way_t ways[] = {
@@ -323,11 +336,13 @@ static void test_minibatches_heat_as_predicted(void **state) {
   }
   moves_target_t target = {1, n_records, 1};
   double heat = pow(0.4, 4) / 4 * truth_of(&target).spread;
-  print_message("heat of a step: predicted %.6g, dp-sgld %.6g, sghmc-naive %.6g\n", heat, distributions[1].gain - distributions[0].gain,
-                distributions[3].gain - distributions[2].gain);
+  print_message("heat of a step: predicted %.6g, dp-sgld %.6g, sghmc-naive %.6g\n", heat,
+                distributions[1].gain - distributions[0].gain, distributions[3].gain - distributions[2].gain);
   assert_close(distributions[1].gain - distributions[0].gain, heat, 2e-3 * heat);
   assert_close(distributions[3].gain - distributions[2].gain, heat, 0.05 * heat);
-  assert_close((distributions[3].variance - distributions[2].variance) / (distributions[4].variance - distributions[2].variance), 3, 0.05);
+  assert_close((distributions[3].variance - distributions[2].variance) /
+                   (distributions[4].variance - distributions[2].variance),
+               3, 0.05);
 }
 
 /* It depends on theta, and the thermostat takes up no more than its mean: what is left is of first order. */

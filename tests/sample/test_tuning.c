@@ -1,4 +1,5 @@
-/* Tuning by releases: what is made of them, that they are charged as planned, and that bad scales are found. */
+/* Tuning by releases: what is made of them, that they are charged as planned, and that bad scales are found.
+ */
 #include <string.h>
 
 #include "base/memory.h"
@@ -69,14 +70,16 @@ static void report(const void *ctx, const double *theta, double *reported) {
   memcpy(reported, theta, dim * sizeof *theta);
 }
 
-/* Regression with known sd; residuals are quantiles of the normal distribution, so that nothing here is random but noise. */
+/* Regression with known sd; residuals are quantiles of the normal distribution, so that nothing here is
+ * random but noise. */
 static tacit_records_t *records(double sum_squares[dim]) {
   tacit_error_t err;
   tacit_records_t *all;
   assert_ok(tacit_records_new(&all, n_records, dim + 1, &err), err);
   memset(sum_squares, 0, dim * sizeof *sum_squares);
   for (size_t i = 0; i < n_records; i++) {
-    double u = fmod((double)i * 0.6180339887498949, 1), v = fmod((double)i * 0.7548776662466927, 1), noise = 0;
+    double u = fmod((double)i * 0.6180339887498949, 1), v = fmod((double)i * 0.7548776662466927, 1),
+           noise = 0;
     double x[dim + 1] = {1, width[1] * (2 * u - 1), width[2] * (2 * v - 1)};
     for (int k = 0; k < 12; k++) {
       noise += fmod((double)(i * 12 + (size_t)k) * 0.5698402909980532, 1) - 0.5;
@@ -112,7 +115,9 @@ static void open_fixture(fixture_t *f, double epsilon, double sum_squares[dim]) 
   settings.clip_bound_grad = settings.clip_bound_ratio = 15;
   assert_ok(tacit_budget_new(&f->budget, epsilon, 1e-6, TACIT_RELATION_SUBSTITUTE, &err), err);
   assert_ok(tacit_noise_new(&f->noise, &err), err);
-  assert_ok(tacit_curator_new(&f->curator, records(sum_squares), &f->model.records, f->budget, f->noise, &settings, &err), err);
+  assert_ok(tacit_curator_new(&f->curator, records(sum_squares), &f->model.records, f->budget, f->noise,
+                              &settings, &err),
+            err);
 }
 
 static void close_fixture(fixture_t *f) {
@@ -131,8 +136,8 @@ static tacit_sampler_settings_t tuned_settings(void) {
   return s;
 }
 
-static tacit_status_t plan(fixture_t *f, const char *method, tacit_sampler_settings_t *s, double *metric, tacit_plan_t *plan,
-                           tacit_error_t *err) {
+static tacit_status_t plan(fixture_t *f, const char *method, tacit_sampler_settings_t *s, double *metric,
+                           tacit_plan_t *plan, tacit_error_t *err) {
   const tacit_plan_request_t request = {.curator = f->curator,
                                         .parameters = &f->model.parameters,
                                         .n_units = n_records,
@@ -143,16 +148,19 @@ static tacit_status_t plan(fixture_t *f, const char *method, tacit_sampler_setti
 }
 
 /* Events of the schedule with those of equal multiplier and label joined, as a budget keeps them. */
-static void compare_events(const tacit_event_t *planned, size_t n_planned, const tacit_event_t *made, size_t n_made) {
+static void compare_events(const tacit_event_t *planned, size_t n_planned, const tacit_event_t *made,
+                           size_t n_made) {
   uint64_t total = 0, total_made = 0;
   for (size_t i = 0; i < n_planned; i++) {
     uint64_t count = 0, count_made = 0;
     for (size_t k = 0; k < n_planned; k++) {
-      bool is_same = planned[k].noise_multiplier == planned[i].noise_multiplier && strcmp(planned[k].label, planned[i].label) == 0;
+      bool is_same = planned[k].noise_multiplier == planned[i].noise_multiplier &&
+                     strcmp(planned[k].label, planned[i].label) == 0;
       count += is_same ? planned[k].count : 0;
     }
     for (size_t k = 0; k < n_made; k++) {
-      bool is_same = made[k].noise_multiplier == planned[i].noise_multiplier && strcmp(made[k].label, planned[i].label) == 0;
+      bool is_same = made[k].noise_multiplier == planned[i].noise_multiplier &&
+                     strcmp(made[k].label, planned[i].label) == 0;
       count_made += is_same ? made[k].count : 0;
     }
     assert_int_equal(count, count_made);
@@ -181,11 +189,14 @@ static void run_tuned(const char *method, bool is_bit, size_t n_init) {
   s.accept_bit = is_bit;
   s.accept_rule.kind = TACIT_ACCEPT_PENALTY;
   assert_ok(plan(&f, method, &s, metric, &planned, &err), err);
-  assert_ok(tacit_sampler_schedule(tacit_method_find(method), &s, f.curator, planned.n_iterations, &events, &n_events, &err), err);
+  assert_ok(tacit_sampler_schedule(tacit_method_find(method), &s, f.curator, planned.n_iterations, &events,
+                                   &n_events, &err),
+            err);
   if (is_bit) {
     assert_ok(tacit_budget_set_schedule(f.budget, events, n_events, &err), err);
   }
-  assert_ok(tacit_sample(tacit_method_find(method), f.curator, &f.model.parameters, &s, &draws, &end, &err), err);
+  assert_ok(tacit_sample(tacit_method_find(method), f.curator, &f.model.parameters, &s, &draws, &end, &err),
+            err);
   const tacit_event_t *made = tacit_budget_events(f.budget, &n_made);
   if (!is_bit) {
     assert_int_equal(end, TACIT_SAMPLE_COMPLETE);
@@ -212,8 +223,8 @@ static void test_bad_scales_are_found_and_paid_for_as_planned(void **state) {
 }
 
 /*
- * Acceptance of moves of 2.4 posterior sds: about 0.4 by the tuned metric. By the planned one they are 30 sds long. Neither bound
- * is passed by chance: 800 moves of two chains.
+ * Acceptance of moves of 2.4 posterior sds: about 0.4 by the tuned metric. By the planned one they are 30 sds
+ * long. Neither bound is passed by chance: 800 moves of two chains.
  */
 static double acceptance(bool is_tuned) {
   fixture_t f;
@@ -228,7 +239,9 @@ static double acceptance(bool is_tuned) {
   s.n_draws = 400;
   s.step_size = 2.4; /* given, so that it stays */
   assert_ok(plan(&f, "dp-penalty", &s, metric, &planned, &err), err);
-  assert_ok(tacit_sample(tacit_method_find("dp-penalty"), f.curator, &f.model.parameters, &s, &draws, &end, &err), err);
+  assert_ok(
+      tacit_sample(tacit_method_find("dp-penalty"), f.curator, &f.model.parameters, &s, &draws, &end, &err),
+      err);
   double rate = (double)draws.tally.n_accepted / (double)draws.tally.n_decisions;
   tacit_draws_clear(&draws);
   close_fixture(&f);
@@ -272,7 +285,8 @@ static void test_failed_allocations_leak_nothing(void **state) {
     s.n_draws = 2;
     assert_ok(plan(&f, "dp-hmc", &s, metric, &planned, &err), err);
     tacit_alloc_fail_at(k);
-    tacit_status_t status = tacit_sample(tacit_method_find("dp-hmc"), f.curator, &f.model.parameters, &s, &draws, &end, &err);
+    tacit_status_t status =
+        tacit_sample(tacit_method_find("dp-hmc"), f.curator, &f.model.parameters, &s, &draws, &end, &err);
     tacit_alloc_fail_at(0);
     assert_true(status == TACIT_OK || status == TACIT_ERR_MEMORY);
     tacit_draws_clear(&draws);

@@ -1,11 +1,12 @@
 /*
- * Correction distributions of Barker's test: each comes as near to the logistic distribution as is said, and none can come nearer. The second is by
- * duality: for points x_k with weights m_k of absolute sum 1 and every symmetric distribution of V,
+ * Correction distributions of Barker's test: each comes as near to the logistic distribution as is said, and
+ * none can come nearer. The second is by duality: for points x_k with weights m_k of absolute sum 1 and every
+ * symmetric distribution of V,
  *
  *     sup |F - L| >= sum_k m_k (F(x_k) - L(x_k)) >= min_v sum_k m_k (F_v(x_k) - L(x_k)),
  *
- * F_v the distribution for V = +-v. (An asymmetric V is no better than the mean of itself and its mirror image.) Errors planted: a
- * weight or a place changed by 1 part in 50; the distribution of another variance.
+ * F_v the distribution for V = +-v. (An asymmetric V is no better than the mean of itself and its mirror
+ * image.) Errors planted: a weight or a place changed by 1 part in 50; the distribution of another variance.
  */
 #include <math.h>
 
@@ -14,13 +15,9 @@
 #include "testing.h"
 #include "vcorr_certificate.h"
 
-static double logistic_cdf(double x) {
-  return 1 / (1 + exp(-x));
-}
+static double logistic_cdf(double x) { return 1 / (1 + exp(-x)); }
 
-static double normal_cdf(double x) {
-  return 0.5 * erfc(-x / sqrt(2));
-}
+static double normal_cdf(double x) { return 0.5 * erfc(-x / sqrt(2)); }
 
 static void test_distributions_are_distributions(void **state) {
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
@@ -32,16 +29,17 @@ static void test_distributions_are_distributions(void **state) {
     }
     assert_true(fabs(sum - 1) < 1e-12);
     assert_ptr_equal(tacit_vcorr_find(distribution->variance), distribution);
-    assert_true(tacit_vcorr_error(distribution->variance) >= distribution->error && tacit_vcorr_error(distribution->variance) <= distribution->error);
+    assert_true(tacit_vcorr_error(distribution->variance) >= distribution->error &&
+                tacit_vcorr_error(distribution->variance) <= distribution->error);
   }
   assert_null(tacit_vcorr_find(1.1));
   assert_true(isnan(tacit_vcorr_error(1.1)));
 }
 
 /* Smallest errors by another linear programme, to its two digits; looser where its tolerance was reached. */
-static const double published[][3] = {{1, 0, 1.5e-7},        {1.25, 2.2e-6, 2.4e-6},  {1.5, 2.7e-5, 2.8e-5},
-                                      {1.75, 1.57e-4, 1.6e-4}, {2, 5.8e-4, 6.0e-4},     {2.25, 1.55e-3, 1.65e-3},
-                                      {2.5, 3.45e-3, 3.55e-3}, {3, 1.25e-2, 1.35e-2}};
+static const double published[][3] = {
+    {1, 0, 1.5e-7},      {1.25, 2.2e-6, 2.4e-6},   {1.5, 2.7e-5, 2.8e-5},   {1.75, 1.57e-4, 1.6e-4},
+    {2, 5.8e-4, 6.0e-4}, {2.25, 1.55e-3, 1.65e-3}, {2.5, 3.45e-3, 3.55e-3}, {3, 1.25e-2, 1.35e-2}};
 
 static void test_errors_are_what_is_said(void **state) {
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
@@ -49,7 +47,8 @@ static void test_errors_are_what_is_said(void **state) {
     double worst = 0;
     for (int k = -80000; k <= 80000; k++) {
       double x = 5e-4 * k;
-      worst = fmax(worst, fabs(tacit_vcorr_accept(distribution, x, distribution->variance) - logistic_cdf(x)));
+      worst =
+          fmax(worst, fabs(tacit_vcorr_accept(distribution, x, distribution->variance) - logistic_cdf(x)));
     }
     print_message("C = %g: largest error %.4g\n", distribution->variance, worst);
     assert_true(worst <= distribution->error && worst >= 0.99 * distribution->error);
@@ -62,7 +61,8 @@ static void test_no_distribution_does_better(void **state) {
   for (size_t i = 0; i < TACIT_N_VCORR; i++) {
     double total = 0, least = INFINITY, sd = sqrt(certificates[i].variance);
     assert_memory_equal(&certificates[i].variance, &tacit_vcorr_distributions[i].variance, sizeof sd);
-    assert_memory_equal(&certificates[i].error, &tacit_vcorr_distributions[i].error, sizeof sd); /* written by the same program */
+    assert_memory_equal(&certificates[i].error, &tacit_vcorr_distributions[i].error,
+                        sizeof sd); /* written by the same program */
     for (size_t k = 0; k < certificates[i].n; k++) {
       total += fabs(certificates[i].points[k][1]);
     }
@@ -75,7 +75,8 @@ static void test_no_distribution_does_better(void **state) {
       }
       least = fmin(least, sum);
     }
-    print_message("C = %g: no distribution has an error below %.4g\n", certificates[i].variance, least / total);
+    print_message("C = %g: no distribution has an error below %.4g\n", certificates[i].variance,
+                  least / total);
     assert_true(least / total > 0.96 * tacit_vcorr_distributions[i].error);
   }
 }
@@ -97,7 +98,8 @@ static void test_lacking_variance_is_made_up_for(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_distributions_are_distributions), cmocka_unit_test(test_errors_are_what_is_said),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_distributions_are_distributions),
+                                     cmocka_unit_test(test_errors_are_what_is_said),
                                      cmocka_unit_test(test_no_distribution_does_better),
                                      cmocka_unit_test(test_lacking_variance_is_made_up_for)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /*
- * The posterior of tables against the exact one: the likelihood of small tables by sums over all counts behind the noise, posterior means and sds by
- * importance sampling with it. Errors planted to see that they are caught: noise of a fifth of its scale, phi reported for theta; on a line, where
- * nothing is drawn, the determinant's sign turned (a mean off by 0.019 sds, where 0.01 is allowed).
+ * The posterior of tables against the exact one: the likelihood of small tables by sums over all counts
+ * behind the noise, posterior means and sds by importance sampling with it. Errors planted to see that they
+ * are caught: noise of a fifth of its scale, phi reported for theta; on a line, where nothing is drawn, the
+ * determinant's sign turned (a mean off by 0.019 sds, where 0.01 is allowed).
  */
 #include "testing.h"
 
@@ -12,22 +13,26 @@ enum { MAX_N = 400, MAX_DIM = 16 };
 
 static double log_factorial[MAX_N + 1];
 
-static double log_noise(double residual, double scale) { return -0.5 * residual * residual / (scale * scale); }
+static double log_noise(double residual, double scale) {
+  return -0.5 * residual * residual / (scale * scale);
+}
 
 /* ---- exact likelihoods, up to a constant ---- */
 
 /*
- * One table: the coefficient of x^n in the product over cells of sum_j p^j x^j / j! times the noise's weight; times n!. to (MAX_N + 1). Counts
- * further than 11 scales from what was released are left out: e^-60.
+ * One table: the coefficient of x^n in the product over cells of sum_j p^j x^j / j! times the noise's weight;
+ * times n!. to (MAX_N + 1). Counts further than 11 scales from what was released are left out: e^-60.
  */
-static void one_table(size_t n_cells, const double *p, const double *y, double scale, size_t most, double *to) {
+static void one_table(size_t n_cells, const double *p, const double *y, double scale, size_t most,
+                      double *to) {
   double next[MAX_N + 1];
   for (size_t n = 0; n <= most; n++) {
     to[n] = n == 0 ? 0 : -INFINITY;
   }
   for (size_t c = 0; c < n_cells; c++) {
     double term[MAX_N + 1];
-    size_t from = (size_t)fmin(fmax(0, floor(y[c] - 11 * scale)), (double)most), until = (size_t)fmin(fmax(0, ceil(y[c] + 11 * scale)), (double)most);
+    size_t from = (size_t)fmin(fmax(0, floor(y[c] - 11 * scale)), (double)most),
+           until = (size_t)fmin(fmax(0, ceil(y[c] + 11 * scale)), (double)most);
     for (size_t j = from; j <= until; j++) {
       term[j] = (double)j * log(p[c]) - log_factorial[j] + log_noise(y[c] - (double)j, scale);
     }
@@ -70,7 +75,8 @@ typedef struct example {
   double tolerance; /* of means, in sds, and of sds, relative: what is approximate */
 } example_t;
 
-/* Cells' probabilities of margin m from theta, by the tables (which test_tables.c compares with sums over all cells). */
+/* Cells' probabilities of margin m from theta, by the tables (which test_tables.c compares with sums over all
+ * cells). */
 static double exact_log_lik(const example_t *e, const tacit_tables_t *tables, const double *theta) {
   double p[16], log_partition, terms[MAX_N + 1];
   tacit_error_t err;
@@ -80,7 +86,8 @@ static double exact_log_lik(const example_t *e, const tacit_tables_t *tables, co
     one_table(tables->n_cells, p, e->y, e->scale, n > 0 ? n : e->most, terms);
     return n > 0 ? terms[n] : add_logs(terms + 1, e->most);
   }
-  /* Margins ab and bc of two-level columns: given how many have b = 0, four binomials. Cells: ab at 0 .. 3, bc at 4 .. 7. */
+  /* Margins ab and bc of two-level columns: given how many have b = 0, four binomials. Cells: ab at 0 .. 3,
+   * bc at 4 .. 7. */
   size_t n = (size_t)e->n;
   double half[2][2][MAX_N + 1]; /* of margin, b, number with this b: log sum over how they are split */
   for (size_t b = 0; b < 2; b++) {
@@ -93,8 +100,9 @@ static double exact_log_lik(const example_t *e, const tacit_tables_t *tables, co
   }
   double pb = p[0] + p[2];
   for (size_t k = 0; k <= n; k++) {
-    terms[k] = log_factorial[n] - log_factorial[k] - log_factorial[n - k] + (double)k * log(pb) + (double)(n - k) * log(1 - pb) + half[0][0][k] +
-               half[1][0][k] + half[0][1][n - k] + half[1][1][n - k];
+    terms[k] = log_factorial[n] - log_factorial[k] - log_factorial[n - k] + (double)k * log(pb) +
+               (double)(n - k) * log(1 - pb) + half[0][0][k] + half[1][0][k] + half[0][1][n - k] +
+               half[1][1][n - k];
   }
   return add_logs(terms, n + 1);
 }
@@ -126,10 +134,11 @@ static moments_t moments_of(const tacit_draws_t *d, size_t k, double *covariance
 }
 
 /* Student's t about the chains' moments proposes; weights are exact. */
-static moments_t exact_moments(const example_t *e, const tacit_tables_t *tables, const moments_t *about, double *covariance, double prior_sd,
-                               size_t n_draws, tacit_rng_t *rng) {
+static moments_t exact_moments(const example_t *e, const tacit_tables_t *tables, const moments_t *about,
+                               double *covariance, double prior_sd, size_t n_draws, tacit_rng_t *rng) {
   size_t k = tacit_tables_n_effects(tables);
-  double *log_w = calloc(n_draws, sizeof *log_w), *theta = calloc(n_draws * k, sizeof *theta), best = -INFINITY, total = 0, squares = 0;
+  double *log_w = calloc(n_draws, sizeof *log_w), *theta = calloc(n_draws * k, sizeof *theta),
+         best = -INFINITY, total = 0, squares = 0;
   moments_t m = {.n_effective = 0};
   double df = k > 6 ? 30 : 5;
   assert_true(tacit_matrix_factorise(k, covariance));
@@ -178,7 +187,16 @@ static const example_t examples[] = {
     {"one table, noise prevails", 2, {2, 2}, 1, {3}, 60, 15, {32, 2, 31, -8}, 0, 0.06},
     {"two margins", 3, {2, 2, 2}, 2, {3, 6}, 200, 5, {81, 38, 40, 33, 60, 68, 22, 41}, 0, 0.06},
     {"one table, number unknown", 2, {2, 2}, 1, {3}, 0, 6, {62, 30, 37, 20}, 300, 0.06},
-    {"sixteen cells", 2, {4, 4}, 1, {3}, 130, 3, {15, 6, 10, 7, 11, 9, 4, 5, 13, 7, 4, 6, 10, 11, 8, 6}, 0, 0.08}};
+    {"sixteen cells",
+     2,
+     {4, 4},
+     1,
+     {3},
+     130,
+     3,
+     {15, 6, 10, 7, 11, 9, 4, 5, 13, 7, 4, 6, 10, 11, 8, 6},
+     0,
+     0.08}};
 
 static void test_means_and_sds_are_the_exact_posteriors(void **state) {
   (void)state;
@@ -201,8 +219,10 @@ static void test_means_and_sds_are_the_exact_posteriors(void **state) {
     for (size_t c = 0; c < 16; c++) {
       scales[c] = e->scale;
     }
-    tacit_margins_t m = {.n_columns = e->n_columns, .n_levels = e->levels, .n_margins = e->n_margins, .margins = e->margins};
-    tacit_noisy_margins_t release = {.values = e->y, .scales = scales, .n_records = e->n, .prior_sd = prior_sd};
+    tacit_margins_t m = {
+        .n_columns = e->n_columns, .n_levels = e->levels, .n_margins = e->n_margins, .margins = e->margins};
+    tacit_noisy_margins_t release = {
+        .values = e->y, .scales = scales, .n_records = e->n, .prior_sd = prior_sd};
     tacit_augment_settings_t settings = tacit_augment_settings_default();
     tacit_rng_key_from_seed(settings.key, i);
     settings.n_draws = 3000;
@@ -217,8 +237,9 @@ static void test_means_and_sds_are_the_exact_posteriors(void **state) {
       worst = fmax(worst, fabs(ours.mean[j] - exact.mean[j]) / exact.sd[j]);
       worst_sd = fmax(worst_sd, fabs(ours.sd[j] / exact.sd[j] - 1));
     }
-    print_message("%s: means off by %.3f sds at most, sds by %.3f; importance sampling of %.0f draws, trajectories accepted %.2f\n", e->name, worst,
-                  worst_sd, exact.n_effective, result.path_accept);
+    print_message("%s: means off by %.3f sds at most, sds by %.3f; importance sampling of %.0f draws, "
+                  "trajectories accepted %.2f\n",
+                  e->name, worst, worst_sd, exact.n_effective, result.path_accept);
     assert_true(worst < e->tolerance + error);
     assert_true(worst_sd < e->tolerance + error);
     assert_true(result.path_accept > 0.5);
@@ -251,7 +272,8 @@ static void test_the_density_is_the_exact_one_on_a_line(void **state) {
   enum { N_GRID = 4001 };
   static const struct {
     double n, scale, y[2], tolerance; /* of the mean, in sds, and of the sd, relative */
-  } cases[] = {{100, 4, {71, 33}, 0.01}, {30, 2, {22, 9}, 0.01}, {30, 6, {22, 9}, 0.01}, {12, 1.5, {9, 2}, 0.03}};
+  } cases[] = {
+      {100, 4, {71, 33}, 0.01}, {30, 2, {22, 9}, 0.01}, {30, 6, {22, 9}, 0.01}, {12, 1.5, {9, 2}, 0.03}};
   const double prior_sd = 2;
   const size_t levels[] = {2};
   const uint32_t margins[] = {1};
@@ -264,10 +286,15 @@ static void test_the_density_is_the_exact_one_on_a_line(void **state) {
     tacit_tables_point_t point;
     tacit_error_t err;
     double scales[] = {cases[i].scale, cases[i].scale}, grad[2], theta[N_GRID], log_w[N_GRID], mean[2], sd[2];
-    const example_t e = {
-        .n_columns = 1, .levels = {2}, .n_margins = 1, .n = cases[i].n, .scale = cases[i].scale, .y = {cases[i].y[0], cases[i].y[1]}};
+    const example_t e = {.n_columns = 1,
+                         .levels = {2},
+                         .n_margins = 1,
+                         .n = cases[i].n,
+                         .scale = cases[i].scale,
+                         .y = {cases[i].y[0], cases[i].y[1]}};
     tacit_margins_t m = {.n_columns = 1, .n_levels = levels, .n_margins = 1, .margins = margins};
-    tacit_noisy_margins_t release = {.values = cases[i].y, .scales = scales, .n_records = cases[i].n, .prior_sd = prior_sd};
+    tacit_noisy_margins_t release = {
+        .values = cases[i].y, .scales = scales, .n_records = cases[i].n, .prior_sd = prior_sd};
     assert_ok(tacit_tables_new(&tables, &m, &err), err);
     assert_ok(tacit_tables_target_init(&target, tables, &release, &err), err);
     assert_ok(tacit_tables_point_init(&point, &target, &err), err);
@@ -283,8 +310,8 @@ static void test_the_density_is_the_exact_one_on_a_line(void **state) {
       log_w[g] = exact_log_lik(&e, tables, &theta[g]) - 0.5 * theta[g] * theta[g] / (prior_sd * prior_sd);
     }
     grid_moments(N_GRID, theta, log_w, &mean[1], &sd[1]);
-    print_message("%.0f records, noise %g: mean off by %.4f sds, sd by %.4f\n", cases[i].n, cases[i].scale, fabs(mean[0] - mean[1]) / sd[1],
-                  fabs(sd[0] / sd[1] - 1));
+    print_message("%.0f records, noise %g: mean off by %.4f sds, sd by %.4f\n", cases[i].n, cases[i].scale,
+                  fabs(mean[0] - mean[1]) / sd[1], fabs(sd[0] / sd[1] - 1));
     assert_close(mean[0], mean[1], cases[i].tolerance * sd[1]);
     assert_close(sd[0], sd[1], cases[i].tolerance * sd[1]);
     tacit_tables_point_clear(&point);

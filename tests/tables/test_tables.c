@@ -1,4 +1,5 @@
-/* Sums over a junction tree against sums over all cells of the population, derivatives against differences, rows against probabilities. */
+/* Sums over a junction tree against sums over all cells of the population, derivatives against differences,
+ * rows against probabilities. */
 #include "base/memory.h"
 #include "testing.h"
 
@@ -22,7 +23,8 @@ static int close_rng(void **state) {
   return 0;
 }
 
-/* A random population of up to 6 columns with margins that cover it: circles, trees, islands, margins within others. */
+/* A random population of up to 6 columns with margins that cover it: circles, trees, islands, margins within
+ * others. */
 typedef struct scene {
   size_t n_columns, levels[8], n_margins;
   uint32_t margins[40];
@@ -32,7 +34,8 @@ typedef struct scene {
 
 static void add_margin(scene_t *s, uint32_t margin) {
   for (size_t i = 0; i < s->n_margins; i++) {
-    if (s->margins[i] == margin) return;
+    if (s->margins[i] == margin)
+      return;
   }
   s->margins[s->n_margins++] = margin;
 }
@@ -50,13 +53,16 @@ static void make_scene(scene_t *s) {
   uint32_t all = (UINT32_C(1) << s->n_columns) - 1, covered = 0;
   for (size_t i = 0; i < 2 + tacit_rng_below(rng, 6); i++) {
     uint32_t margin = (uint32_t)tacit_rng_bits(rng) & (uint32_t)tacit_rng_bits(rng) & all;
-    if (margin != 0) add_margin(s, margin);
+    if (margin != 0)
+      add_margin(s, margin);
     covered |= margin;
   }
   for (size_t j = 0; j < s->n_columns; j++) {
-    if ((covered >> j & 1) == 0) add_margin(s, UINT32_C(1) << j);
+    if ((covered >> j & 1) == 0)
+      add_margin(s, UINT32_C(1) << j);
   }
-  tacit_margins_t margins = {.n_columns = s->n_columns, .n_levels = s->levels, .n_margins = s->n_margins, .margins = s->margins};
+  tacit_margins_t margins = {
+      .n_columns = s->n_columns, .n_levels = s->levels, .n_margins = s->n_margins, .margins = s->margins};
   assert_ok(tacit_tables_new(&s->tables, &margins, &err), err);
   for (size_t e = 0; e < tacit_tables_n_effects(s->tables); e++) {
     s->theta[e] = 1.5 * tacit_rng_normal(rng);
@@ -132,13 +138,16 @@ static void test_the_tree_adds_up_what_all_cells_add_up_to(void **state) {
     assert_ok(tacit_tables_workspace_init(&workspace, s.tables, &err), err);
     tacit_tables_product(s.tables, &workspace, s.theta);
     assert_close(workspace.log_partition, c->log_partition, 1e-10);
-    double *expected = calloc(tacit_tables_n_cells(s.tables), sizeof *expected), *counts = calloc(tacit_tables_n_cells(s.tables), sizeof *counts);
+    double *expected = calloc(tacit_tables_n_cells(s.tables), sizeof *expected),
+           *counts = calloc(tacit_tables_n_cells(s.tables), sizeof *counts);
     for (size_t m = 0; m < s.n_margins; m++) {
       for (size_t i = 0; i < c->n; i++) {
-        expected[s.tables->margins[m].first + margin_cell(&s, s.margins[m], c->levels + i * s.n_columns)] += c->weight[i];
+        expected[s.tables->margins[m].first + margin_cell(&s, s.margins[m], c->levels + i * s.n_columns)] +=
+            c->weight[i];
       }
     }
-    tacit_sparse_times(&s.tables->counts, s.tables->n_cells, workspace.mean, counts); /* inclusion and exclusion gives the cells back */
+    tacit_sparse_times(&s.tables->counts, s.tables->n_cells, workspace.mean,
+                       counts); /* inclusion and exclusion gives the cells back */
     for (size_t m = 0; m < s.n_margins; m++) {
       counts[s.tables->margins[m].first] += 1;
     }
@@ -173,7 +182,8 @@ static void test_the_tree_adds_up_what_all_cells_add_up_to(void **state) {
   free(c);
 }
 
-/* Effects are as many as the margins tell apart: the counts of the margins have full rank in them (their precision has a factor). */
+/* Effects are as many as the margins tell apart: the counts of the margins have full rank in them (their
+ * precision has a factor). */
 static void test_effects_are_identified(void **state) {
   (void)state;
   for (int round = 0; round < 60 * testing_multiplier(); round++) {
@@ -207,12 +217,14 @@ static void check_gradient(bool is_n_known) {
       scales[i] = 2 + 20 * tacit_rng_uniform(rng);
       values[i] = nearbyint(500 * values[i] + scales[i] * tacit_rng_normal(rng));
     }
-    tacit_noisy_margins_t release = {.values = values, .scales = scales, .n_records = is_n_known ? 500 : 0, .prior_sd = 2};
+    tacit_noisy_margins_t release = {
+        .values = values, .scales = scales, .n_records = is_n_known ? 500 : 0, .prior_sd = 2};
     tacit_tables_target_t target;
     tacit_tables_point_t point;
     assert_ok(tacit_tables_target_init(&target, s.tables, &release, &err), err);
     assert_ok(tacit_tables_point_init(&point, &target, &err), err);
-    double z[TACIT_TABLES_MAX_EFFECTS + 1], grad[TACIT_TABLES_MAX_EFFECTS + 1], other[TACIT_TABLES_MAX_EFFECTS + 1];
+    double z[TACIT_TABLES_MAX_EFFECTS + 1], grad[TACIT_TABLES_MAX_EFFECTS + 1],
+        other[TACIT_TABLES_MAX_EFFECTS + 1];
     for (size_t j = 0; j < target.dim; j++) {
       z[j] = 0.7 * tacit_rng_normal(rng);
     }
@@ -237,7 +249,8 @@ static void check_gradient(bool is_n_known) {
       point.at[j] -= 2 * h * (j < target.n_effects ? 1 : 100);
       (void)tacit_tables_density_at(&point, other);
       double below = tacit_tables_determinant(&point);
-      assert_close(target.slope[j] * (j < target.n_effects ? 1 : 100), (above - below) / (2 * h), 1e-4 * (1 + fabs(target.slope[j])));
+      assert_close(target.slope[j] * (j < target.n_effects ? 1 : 100), (above - below) / (2 * h),
+                   1e-4 * (1 + fabs(target.slope[j])));
     }
     tacit_tables_point_clear(&point);
     tacit_tables_target_clear(&target);
@@ -284,13 +297,16 @@ static void test_rows_have_the_distribution_s_frequencies(void **state) {
   free(c);
 }
 
-static void refuse(size_t n_columns, const size_t *levels, size_t n_margins, const uint32_t *margins, const char *words) {
+static void refuse(size_t n_columns, const size_t *levels, size_t n_margins, const uint32_t *margins,
+                   const char *words) {
   tacit_tables_t *tables;
   tacit_error_t err = {0};
-  tacit_margins_t m = {.n_columns = n_columns, .n_levels = levels, .n_margins = n_margins, .margins = margins};
+  tacit_margins_t m = {
+      .n_columns = n_columns, .n_levels = levels, .n_margins = n_margins, .margins = margins};
   assert_int_equal(tacit_tables_new(&tables, &m, &err), TACIT_ERR_ARGUMENT);
   assert_null(tables);
-  if (strstr(err.message, words) == NULL) fail_msg("'%s' does not say '%s'", err.message, words);
+  if (strstr(err.message, words) == NULL)
+    fail_msg("'%s' does not say '%s'", err.message, words);
 }
 
 static void test_what_cannot_be_is_refused(void **state) {
@@ -355,7 +371,8 @@ static void test_every_failed_allocation_is_an_error_return(void **state) {
     settings.n_warmup = settings.n_draws = 3;
     tacit_alloc_fail_at(k);
     status = tacit_tables_new(&tables, &m, &err);
-    status = status == TACIT_OK ? tacit_tables_infer(tables, &release, &settings, &draws, NULL, NULL, &err) : status;
+    status = status == TACIT_OK ? tacit_tables_infer(tables, &release, &settings, &draws, NULL, NULL, &err)
+                                : status;
     status = status == TACIT_OK ? tacit_tables_draw(tables, draws.values, 10, rng, rows, &err) : status;
     tacit_alloc_fail_at(0);
     assert_true(status == TACIT_OK || (status == TACIT_ERR_MEMORY && err.status == status));

@@ -23,7 +23,8 @@ tacit_status_t tacit_delta_check(double delta, tacit_error_t *err) {
 tacit_status_t tacit_epsilon_check(double epsilon, tacit_error_t *err) {
   char number[TACIT_NUMBER_SIZE];
   if (!(epsilon >= 0) || isinf(epsilon)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "epsilon must be a finite number from 0, not %s",
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon",
+                           "epsilon must be a finite number from 0, not %s",
                            tacit_number_format(epsilon, number));
   }
   return TACIT_OK;
@@ -48,7 +49,8 @@ bool tacit_events_are_gaussian(const tacit_event_t *events, size_t n_events) {
   return true;
 }
 
-/* What is asked of an accountant, its arguments checked; it sets epsilon or delta of the guarantee and their lower bounds. */
+/* What is asked of an accountant, its arguments checked; it sets epsilon or delta of the guarantee and their
+ * lower bounds. */
 typedef struct tacit_account_question {
   const tacit_event_t *events;
   size_t n_events;
@@ -74,7 +76,8 @@ static tacit_status_t check(const question_t *question, tacit_error_t *err) {
   if (status == TACIT_OK && !((width >= 1e-6 && width <= 0.1) || (width >= 0 && width <= 0))) {
     char number[TACIT_NUMBER_SIZE];
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "relative_width",
-                             "the relative width must be from 1e-6 to 0.1, not %s", tacit_number_format(width, number));
+                             "the relative width must be from 1e-6 to 0.1, not %s",
+                             tacit_number_format(width, number));
   }
   for (size_t i = 0; status == TACIT_OK && i < question->n_events; i++) {
     status = tacit_event_check_limits(&question->events[i], err);
@@ -96,7 +99,8 @@ static tacit_status_t total(const question_t *question, const char *method, taci
       char text[TACIT_EVENT_TEXT_SIZE];
       tacit_event_format(event, text);
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
-                             "accountant %s takes Gaussian releases of all records only, not %s: use auto", method, text);
+                             "accountant %s takes Gaussian releases of all records only, not %s: use auto",
+                             method, text);
     }
     tacit_exact_sum_add(sum, tacit_event_rho(event));
   }
@@ -104,16 +108,19 @@ static tacit_status_t total(const question_t *question, const char *method, taci
 }
 
 /* The bounds of the exact curve from below, whatever the method above. */
-static void set_lower(const question_t *question, const tacit_exact_sum_t *sum, tacit_guarantee_t *guarantee) {
+static void set_lower(const question_t *question, const tacit_exact_sum_t *sum,
+                      tacit_guarantee_t *guarantee) {
   double rho = tacit_rho_lower(sum);
   guarantee->epsilon_lower = tacit_gaussian_epsilon_lower(rho, tacit_log_above(guarantee->delta));
   if (question->is_epsilon_given) {
     double log_delta = tacit_gaussian_log_delta(rho, question->epsilon);
-    guarantee->delta_lower = exp(log_delta - tacit_gaussian_log_delta_error(rho, question->epsilon)) * (1 - 0x1p-50);
+    guarantee->delta_lower =
+        exp(log_delta - tacit_gaussian_log_delta_error(rho, question->epsilon)) * (1 - 0x1p-50);
   }
 }
 
-static tacit_status_t gaussian_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+static tacit_status_t gaussian_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                      tacit_error_t *err) {
   tacit_exact_sum_t sum;
   tacit_status_t status = total(question, guarantee->method, &sum, err);
   if (status != TACIT_OK) {
@@ -154,7 +161,8 @@ static tacit_renyi_query_t renyi_query(const question_t *question) {
                                question->options.is_quick};
 }
 
-static tacit_status_t rdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+static tacit_status_t rdp_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                 tacit_error_t *err) {
   tacit_renyi_query_t query = renyi_query(question);
   double answer;
   tacit_exact_sum_t sum;
@@ -176,7 +184,8 @@ static tacit_status_t rdp_answer(const question_t *question, tacit_guarantee_t *
   return status;
 }
 
-static tacit_status_t moments_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+static tacit_status_t moments_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                     tacit_error_t *err) {
   tacit_renyi_query_t query = renyi_query(question);
   double answer;
   tacit_status_t status =
@@ -188,10 +197,10 @@ static tacit_status_t moments_answer(const question_t *question, tacit_guarantee
   return status;
 }
 
-static tacit_status_t zcdp_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+static tacit_status_t zcdp_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                  tacit_error_t *err) {
   double rho;
-  tacit_status_t status =
-      tacit_zcdp_total(question->events, question->n_events, &rho, err);
+  tacit_status_t status = tacit_zcdp_total(question->events, question->n_events, &rho, err);
   if (status == TACIT_OK) {
     set_answer(question,
                question->is_epsilon_given ? tacit_zcdp_log_delta(rho, question->epsilon)
@@ -204,31 +213,33 @@ static tacit_status_t zcdp_answer(const question_t *question, tacit_guarantee_t 
 
 /* ---- privacy loss distributions ---- */
 
-static tacit_status_t pure_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  tacit_status_t status = tacit_composition_pure(question->events, question->n_events, question->options.relation,
-                                                 &guarantee->epsilon, err);
+static tacit_status_t pure_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                  tacit_error_t *err) {
+  tacit_status_t status = tacit_composition_pure(question->events, question->n_events,
+                                                 question->options.relation, &guarantee->epsilon, err);
   guarantee->epsilon_lower = guarantee->epsilon * (1 - 0x1p-30);
   guarantee->method = "pure";
   return status;
 }
 
-static tacit_status_t pld_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+static tacit_status_t pld_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                 tacit_error_t *err) {
   tacit_bracket_t bracket;
   tacit_status_t status;
   if (is_pure(question)) {
     return pure_answer(question, guarantee, err);
   }
   if (question->is_epsilon_given) {
-    status = tacit_composition_log_delta(question->events, question->n_events, &question->options, question->epsilon,
-                                         &bracket, err);
+    status = tacit_composition_log_delta(question->events, question->n_events, &question->options,
+                                         question->epsilon, &bracket, err);
     if (status == TACIT_OK) {
       guarantee->delta = tacit_exp_above(bracket.upper);
       guarantee->delta_lower = exp(bracket.lower) * (1 - 0x1p-50);
     }
     return status;
   }
-  status = tacit_composition_epsilon(question->events, question->n_events, &question->options, log(question->delta),
-                                     &bracket, err);
+  status = tacit_composition_epsilon(question->events, question->n_events, &question->options,
+                                     log(question->delta), &bracket, err);
   if (status == TACIT_OK) {
     guarantee->epsilon = bracket.upper;
     guarantee->epsilon_lower = bracket.lower;
@@ -251,7 +262,8 @@ static bool is_better(const tacit_guarantee_t *found, const tacit_guarantee_t *t
   return found->epsilon < than->epsilon || found->delta < than->delta;
 }
 
-/* A bit is a post-processing of the log ratio with Gaussian noise, where it has any: never more than that Gaussian's cost. */
+/* A bit is a post-processing of the log ratio with Gaussian noise, where it has any: never more than that
+ * Gaussian's cost. */
 static bool gaussian_of_bits(const question_t *question, tacit_guarantee_t *guarantee) {
   tacit_exact_sum_t sum = {0, 0};
   for (size_t i = 0; i < question->n_events; i++) {
@@ -260,7 +272,8 @@ static bool gaussian_of_bits(const question_t *question, tacit_guarantee_t *guar
     if (!is_noisy && !tacit_event_is_gaussian(event)) {
       return false;
     }
-    tacit_event_t gaussian = {.noise_multiplier = is_noisy ? event->sigma / event->sensitivity : event->noise_multiplier,
+    tacit_event_t gaussian = {.noise_multiplier =
+                                  is_noisy ? event->sigma / event->sensitivity : event->noise_multiplier,
                               .count = tacit_event_whole_count(event)};
     tacit_exact_sum_add(&sum, tacit_event_rho(&gaussian));
     tacit_exact_sum_add(&sum, (double)gaussian.count * event->rho * (1 + 4 * DBL_EPSILON));
@@ -274,26 +287,32 @@ static bool gaussian_of_bits(const question_t *question, tacit_guarantee_t *guar
   return true;
 }
 
-/* Bits of one kind, or one kind after another: blocks say nothing of a choice that goes back and forth between kinds. */
-static tacit_status_t bellman_of_bits(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+/* Bits of one kind, or one kind after another: blocks say nothing of a choice that goes back and forth
+ * between kinds. */
+static tacit_status_t bellman_of_bits(const question_t *question, tacit_guarantee_t *guarantee,
+                                      tacit_error_t *err) {
   double answer;
   tacit_status_t status =
       question->is_epsilon_given
-          ? tacit_bellman_log_delta(question->bellman, question->events, question->n_events, question->epsilon,
-                                    question->options.relative_width, &answer, err)
-          : tacit_bellman_epsilon(question->bellman, question->events, question->n_events, tacit_log_below(question->delta),
-                                  question->options.relative_width, &answer, err);
+          ? tacit_bellman_log_delta(question->bellman, question->events, question->n_events,
+                                    question->epsilon, question->options.relative_width, &answer, err)
+          : tacit_bellman_epsilon(question->bellman, question->events, question->n_events,
+                                  tacit_log_below(question->delta), question->options.relative_width, &answer,
+                                  err);
   guarantee->method = "bits";
   if (status == TACIT_OK) {
     set_answer(question, answer, guarantee);
   } else if (status == TACIT_ERR_ARGUMENT) {
     set_answer(question, question->is_epsilon_given ? 0 : INFINITY, guarantee);
   }
-  return status == TACIT_ERR_ARGUMENT ? TACIT_OK : status; /* too fine or too coarse to be followed: the others stand */
+  return status == TACIT_ERR_ARGUMENT ? TACIT_OK
+                                      : status; /* too fine or too coarse to be followed: the others stand */
 }
 
-/* The least of three bounds; where the tight one is to be had, Renyi's, which rarely beats it, need not be sharp. */
-static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+/* The least of three bounds; where the tight one is to be had, Renyi's, which rarely beats it, need not be
+ * sharp. */
+static tacit_status_t bits_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                  tacit_error_t *err) {
   const tacit_guarantee_t blank = *guarantee;
   tacit_guarantee_t tight = blank, other = blank;
   question_t rough = *question;
@@ -323,14 +342,17 @@ static bool has_kind(const question_t *question, tacit_event_kind_t kind) {
   return false;
 }
 
-/* The pair of bounded range holds for one use; of many Renyi's bound, which knows that a range has but two ends, may be less. */
-static tacit_status_t ranges_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+/* The pair of bounded range holds for one use; of many Renyi's bound, which knows that a range has but two
+ * ends, may be less. */
+static tacit_status_t ranges_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                    tacit_error_t *err) {
   tacit_guarantee_t other = *guarantee;
   tacit_error_t ignored;
   guarantee->method = "pld";
   other.method = "rdp";
   tacit_status_t status = pld_answer(question, guarantee, err);
-  if (status == TACIT_OK && rdp_answer(question, &other, &ignored) == TACIT_OK && is_better(&other, guarantee)) {
+  if (status == TACIT_OK && rdp_answer(question, &other, &ignored) == TACIT_OK &&
+      is_better(&other, guarantee)) {
     other.epsilon_lower = guarantee->epsilon_lower;
     other.delta_lower = guarantee->delta_lower;
     *guarantee = other;
@@ -338,7 +360,8 @@ static tacit_status_t ranges_answer(const question_t *question, tacit_guarantee_
   return status;
 }
 
-static tacit_status_t auto_answer(const question_t *question, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+static tacit_status_t auto_answer(const question_t *question, tacit_guarantee_t *guarantee,
+                                  tacit_error_t *err) {
   if (tacit_events_are_gaussian(question->events, question->n_events) && !is_pure(question)) {
     guarantee->method = "gaussian";
     return gaussian_answer(question, guarantee, err);
@@ -383,13 +406,15 @@ const tacit_accountant_t *tacit_accountant_find(const char *name) {
 }
 
 static tacit_status_t ask(const tacit_accountant_t *accountant, question_t *question,
-                          const tacit_account_options_t *options, tacit_guarantee_t *guarantee, tacit_error_t *err) {
+                          const tacit_account_options_t *options, tacit_guarantee_t *guarantee,
+                          tacit_error_t *err) {
   const tacit_accountant_t *chosen = accountant != NULL ? accountant : &accountants[0];
   tacit_bellman_t own = {NULL}, *given = question->bellman;
   *guarantee = (tacit_guarantee_t){.epsilon = question->is_epsilon_given ? question->epsilon : INFINITY,
                                    .delta = question->is_epsilon_given ? 1 : question->delta,
                                    .method = chosen->name};
-  question->options = options != NULL ? *options : (tacit_account_options_t){.relation = TACIT_RELATION_SUBSTITUTE};
+  question->options =
+      options != NULL ? *options : (tacit_account_options_t){.relation = TACIT_RELATION_SUBSTITUTE};
   question->bellman = given != NULL ? given : &own;
   tacit_status_t status = check(question, err);
   TACIT_THEN(status, chosen->answer(question, guarantee, err));
@@ -410,19 +435,22 @@ tacit_status_t tacit_account_delta_again(tacit_bellman_t *bellman, const tacit_a
                                          const tacit_event_t *events, size_t n_events,
                                          const tacit_account_options_t *options, double epsilon,
                                          tacit_guarantee_t *guarantee, tacit_error_t *err) {
-  question_t question = {
-      .events = events, .n_events = n_events, .is_epsilon_given = true, .epsilon = epsilon, .bellman = bellman};
+  question_t question = {.events = events,
+                         .n_events = n_events,
+                         .is_epsilon_given = true,
+                         .epsilon = epsilon,
+                         .bellman = bellman};
   return ask(accountant, &question, options, guarantee, err);
 }
 
-tacit_status_t tacit_account_epsilon(const tacit_accountant_t *accountant, const tacit_event_t *events, size_t n_events,
-                                     const tacit_account_options_t *options, double delta, tacit_guarantee_t *guarantee,
-                                     tacit_error_t *err) {
+tacit_status_t tacit_account_epsilon(const tacit_accountant_t *accountant, const tacit_event_t *events,
+                                     size_t n_events, const tacit_account_options_t *options, double delta,
+                                     tacit_guarantee_t *guarantee, tacit_error_t *err) {
   return tacit_account_epsilon_again(NULL, accountant, events, n_events, options, delta, guarantee, err);
 }
 
-tacit_status_t tacit_account_delta(const tacit_accountant_t *accountant, const tacit_event_t *events, size_t n_events,
-                                   const tacit_account_options_t *options, double epsilon, tacit_guarantee_t *guarantee,
-                                   tacit_error_t *err) {
+tacit_status_t tacit_account_delta(const tacit_accountant_t *accountant, const tacit_event_t *events,
+                                   size_t n_events, const tacit_account_options_t *options, double epsilon,
+                                   tacit_guarantee_t *guarantee, tacit_error_t *err) {
   return tacit_account_delta_again(NULL, accountant, events, n_events, options, epsilon, guarantee, err);
 }

@@ -1,10 +1,11 @@
 /*
  * The Bellman accountant of accept/reject bits (docs/theory.md, section 10.5).
  *
- * V_t(z) is the value, to an adversary who chooses a pair of the class in each of t steps knowing all that was published, of
- * E_Q (z Z - 1)+ with Z the likelihood ratio P/Q of those steps. V_0 = (z - 1)+ and V_(t+1)(z) = sup over the class of
- * q V_t(z p / q) + (1 - q) V_t(z (1 - p) / (1 - q)). Every V is convex with slopes in [0, 1]: on a grid of log z its chords are
- * above it, and beyond the grid the chord to (0, 0) and the slope 1 are.
+ * V_t(z) is the value, to an adversary who chooses a pair of the class in each of t steps knowing all that
+ * was published, of E_Q (z Z - 1)+ with Z the likelihood ratio P/Q of those steps. V_0 = (z - 1)+ and
+ * V_(t+1)(z) = sup over the class of q V_t(z p / q) + (1 - q) V_t(z (1 - p) / (1 - q)). Every V is convex
+ * with slopes in [0, 1]: on a grid of log z its chords are above it, and beyond the grid the chord to (0, 0)
+ * and the slope 1 are.
  */
 #include <float.h>
 #include <math.h>
@@ -16,7 +17,8 @@
 #include "account/bit.h"
 #include "account/grid.h"
 
-/* Pairs one of whose outcomes is rarer than this under both distributions cost at most 4 of it in each step, and are not followed. */
+/* Pairs one of whose outcomes is rarer than this under both distributions cost at most 4 of it in each step,
+ * and are not followed. */
 static const double rare = 1e-15;
 
 enum { max_nodes = 1 << 16 };
@@ -28,11 +30,11 @@ typedef struct stencil {
 } stencil_t;
 
 typedef struct table {
-  double step;       /* of log z */
-  size_t n, center;  /* nodes; z = 1 at center */
-  size_t pad;        /* nodes beyond either end that stencils may read */
-  double **values;   /* shape (n_most + 1): V after each step, shape (n + 2 pad) */
-  double *work;      /* the like, between a step's bits and its Gaussian release */
+  double step;           /* of log z */
+  size_t n, center;      /* nodes; z = 1 at center */
+  size_t pad;            /* nodes beyond either end that stencils may read */
+  double **values;       /* shape (n_most + 1): V after each step, shape (n + 2 pad) */
+  double *work;          /* the like, between a step's bits and its Gaussian release */
   size_t n_done, n_most; /* steps that were taken, that the nodes reach for */
   stencil_t *stencils;
   size_t n_stencils;
@@ -95,14 +97,18 @@ static double *new_value(const table_t *table) {
 }
 
 static tacit_status_t table_init(table_t *table, const tacit_event_t *event, const tacit_bit_class_t *class,
-                                 uint64_t n_steps, double variance, double shift, double fineness, tacit_error_t *err) {
-  double steps = (double)n_steps, all = variance + 2 * event->rho, rho = event->rho * (double)tacit_event_group(event);
+                                 uint64_t n_steps, double variance, double shift, double fineness,
+                                 tacit_error_t *err) {
+  double steps = (double)n_steps, all = variance + 2 * event->rho,
+         rho = event->rho * (double)tacit_event_group(event);
   double gaussian = sqrt(2 * rho) + rho;
-  double reach = fmin(steps * (shift + 12 * gaussian), 11 * sqrt(steps * all) + 4 * shift) + 0.5 * steps * all;
+  double reach =
+      fmin(steps * (shift + 12 * gaussian), 11 * sqrt(steps * all) + 4 * shift) + 0.5 * steps * all;
   table->step = sqrt(all * fineness) / 7;
   double nodes = ceil(reach / table->step) + 1, pad = ceil((shift + 12 * gaussian) / table->step) + 2;
   if (!(nodes <= max_nodes && pad <= max_nodes)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "the bit's sensitivity is too small or too large to be followed");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
+                           "the bit's sensitivity is too small or too large to be followed");
   }
   table->center = (size_t)nodes;
   table->n = 2 * table->center + 1;
@@ -111,11 +117,13 @@ static tacit_status_t table_init(table_t *table, const tacit_event_t *event, con
   table->values = tacit_alloc_zero(table->n_most + 1, sizeof *table->values);
   table->work = new_value(table);
   table->stencils = tacit_alloc(2 * class->n + 1, sizeof *table->stencils);
-  if (table->values == NULL || table->work == NULL || table->stencils == NULL || (table->values[0] = new_value(table)) == NULL) {
+  if (table->values == NULL || table->work == NULL || table->stencils == NULL ||
+      (table->values[0] = new_value(table)) == NULL) {
     return tacit_error_memory(err);
   }
   for (size_t i = 0; i < table->n; i++) {
-    table->values[0][table->pad + i] = fmax(expm1((double)((ptrdiff_t)i - (ptrdiff_t)table->center) * table->step), 0);
+    table->values[0][table->pad + i] =
+        fmax(expm1((double)((ptrdiff_t)i - (ptrdiff_t)table->center) * table->step), 0);
   }
   set_stencils(table, class);
   if (event->rho > 0) {
@@ -136,15 +144,18 @@ static void extend(const table_t *table, double *value) {
   for (size_t i = 1; i <= table->pad; i++) {
     inner[-(ptrdiff_t)i] = first * z_at(table, -(ptrdiff_t)i);
     inner[table->n - 1 + i] =
-        last + (z_at(table, (ptrdiff_t)(table->n - 1 + i)) - z_at(table, (ptrdiff_t)table->n - 1)) * (1 + 4 * DBL_EPSILON);
+        last + (z_at(table, (ptrdiff_t)(table->n - 1 + i)) - z_at(table, (ptrdiff_t)table->n - 1)) *
+                   (1 + 4 * DBL_EPSILON);
   }
 }
 
-/* The same sums in the same order on every instruction set. The resolver of clones runs before the thread sanitizer does. */
+/* The same sums in the same order on every instruction set. The resolver of clones runs before the thread
+ * sanitizer does. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
-static void apply(const stencil_t *stencils, size_t n_stencils, const double *in, double *restrict out, size_t n) {
+static void
+apply(const stencil_t *stencils, size_t n_stencils, const double *in, double *restrict out, size_t n) {
   for (size_t s = 0; s < n_stencils; s++) {
     const double *accept = in + stencils[s].accept, *reject = in + stencils[s].reject;
     const double a = stencils[s].weight[0], b = stencils[s].weight[1], c = stencils[s].weight[2],
@@ -199,8 +210,8 @@ static tacit_status_t follow(table_t *table, uint64_t n_steps, uint64_t group, t
 }
 
 /*
- * V = E_P (z - e^-L)+ is linear between nodes: P has at L = -log z_i the change of V's slope there, and at an infinite loss the
- * slope from 0 on.
+ * V = E_P (z - e^-L)+ is linear between nodes: P has at L = -log z_i the change of V's slope there, and at an
+ * infinite loss the slope from 0 on.
  */
 static tacit_status_t to_pair(const table_t *table, tacit_pair_t *pair, uint64_t n_steps, uint64_t count,
                               tacit_error_t *err) {
@@ -211,7 +222,8 @@ static tacit_status_t to_pair(const table_t *table, tacit_pair_t *pair, uint64_t
   }
   const double *value = table->values[n_steps] + table->pad;
   double before = value[0] / z_at(table, 0), rounding = 1 + 32 * DBL_EPSILON * (double)n_steps;
-  *pair = (tacit_pair_t){.rate = 1, .count = count, .infinite = before * rounding + 4 * rare * (double)n_steps};
+  *pair =
+      (tacit_pair_t){.rate = 1, .count = count, .infinite = before * rounding + 4 * rare * (double)n_steps};
   for (size_t i = 0; i < n; i++) { /* losses increase as z falls */
     double z = z_at(table, (ptrdiff_t)i);
     double after = i + 1 < n ? (value[i + 1] - value[i]) / (z * expm1(table->step)) : 1;
@@ -241,7 +253,8 @@ struct tacit_followed {
 /* Few bits are worth a finer covering. */
 enum { few = 100 };
 
-/* Steps in a block: enough for what a heavy tail loses at the seams not to matter, few enough to be followed quickly. */
+/* Steps in a block: enough for what a heavy tail loses at the seams not to matter, few enough to be followed
+ * quickly. */
 static uint64_t block_length(const tacit_event_t *event, double variance) {
   double length = fmin(fmax(ceil(0.25 / (variance + 2 * event->rho)), 16), event->count < few ? few : 200);
   uint64_t group = tacit_event_group(event);
@@ -267,24 +280,25 @@ static tacit_status_t followed_init(tacit_followed_t *followed, tacit_error_t *e
   tacit_bit_class_t class;
   double variance, shift, fineness = followed->fineness;
   const tacit_event_t *event = &followed->event;
-  tacit_status_t status =
-      tacit_bit_class_init(&class, event, 0.004 * fineness, (event->count < few ? 0.004 : 0.03) * fineness, fineness, err);
+  tacit_status_t status = tacit_bit_class_init(&class, event, 0.004 * fineness,
+                                               (event->count < few ? 0.004 : 0.03) * fineness, fineness, err);
   if (status == TACIT_OK) {
     measure(&class, &variance, &shift);
-    status = table_init(&followed->table, event, &class, block_length(event, variance), variance, shift, fineness, err);
+    status = table_init(&followed->table, event, &class, block_length(event, variance), variance, shift,
+                        fineness, err);
     tacit_bit_class_clear(&class);
   }
   return status;
 }
 
 static bool serves(const tacit_followed_t *followed, const tacit_event_t *event, double fineness) {
-  return tacit_event_compare(&followed->event, event) == 0 && (followed->event.count < few) == (event->count < few) &&
-         fabs(followed->fineness - fineness) <= 0;
+  return tacit_event_compare(&followed->event, event) == 0 &&
+         (followed->event.count < few) == (event->count < few) && fabs(followed->fineness - fineness) <= 0;
 }
 
 /* *found: what is kept of such bits, or else new. */
-static tacit_status_t find(tacit_bellman_t *bellman, const tacit_event_t *event, double fineness, tacit_followed_t **found,
-                           tacit_error_t *err) {
+static tacit_status_t find(tacit_bellman_t *bellman, const tacit_event_t *event, double fineness,
+                           tacit_followed_t **found, tacit_error_t *err) {
   for (*found = bellman->first; *found != NULL; *found = (*found)->next) {
     if (serves(*found, event, fineness)) {
       return TACIT_OK;
@@ -318,8 +332,8 @@ static void blocks_clear(blocks_t *blocks) {
   tacit_free(blocks->pairs);
 }
 
-static tacit_status_t add_block(blocks_t *blocks, table_t *table, uint64_t group, uint64_t n_steps, uint64_t count,
-                                tacit_error_t *err) {
+static tacit_status_t add_block(blocks_t *blocks, table_t *table, uint64_t group, uint64_t n_steps,
+                                uint64_t count, tacit_error_t *err) {
   if (n_steps == 0 || count == 0) {
     return TACIT_OK;
   }
@@ -331,8 +345,8 @@ static tacit_status_t add_block(blocks_t *blocks, table_t *table, uint64_t group
   return status;
 }
 
-static tacit_status_t add_bits(blocks_t *blocks, tacit_bellman_t *bellman, const tacit_event_t *event, double fineness,
-                               tacit_error_t *err) {
+static tacit_status_t add_bits(blocks_t *blocks, tacit_bellman_t *bellman, const tacit_event_t *event,
+                               double fineness, tacit_error_t *err) {
   tacit_followed_t *followed;
   tacit_status_t status = find(bellman, event, fineness, &followed, err);
   if (status != TACIT_OK) {
@@ -344,17 +358,19 @@ static tacit_status_t add_bits(blocks_t *blocks, tacit_bellman_t *bellman, const
   return status == TACIT_OK ? add_block(blocks, table, group, length, count / length, err) : status;
 }
 
-static tacit_status_t blocks_init(blocks_t *blocks, tacit_bellman_t *bellman, const tacit_event_t *events, size_t n, double fineness,
-                                  tacit_error_t *err) {
+static tacit_status_t blocks_init(blocks_t *blocks, tacit_bellman_t *bellman, const tacit_event_t *events,
+                                  size_t n, double fineness, tacit_error_t *err) {
   *blocks = (blocks_t){.pairs = tacit_alloc(2 * n + 1, sizeof *blocks->pairs)};
   tacit_status_t status = blocks->pairs != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     if (tacit_event_is_bit(&events[i])) {
       status = add_bits(blocks, bellman, &events[i], fineness, err);
     } else if (tacit_event_is_gaussian(&events[i])) {
-      tacit_pair_init_gaussian(&blocks->pairs[blocks->n++], tacit_event_rho(&events[i]) * (1 + 4 * DBL_EPSILON));
+      tacit_pair_init_gaussian(&blocks->pairs[blocks->n++],
+                               tacit_event_rho(&events[i]) * (1 + 4 * DBL_EPSILON));
     } else {
-      status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "not a bit or a Gaussian release of all records");
+      status =
+          tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "not a bit or a Gaussian release of all records");
     }
   }
   if (status != TACIT_OK) {
@@ -364,12 +380,10 @@ static tacit_status_t blocks_init(blocks_t *blocks, tacit_bellman_t *bellman, co
 }
 
 /* Of the covering and the grid, for a relative width asked for. */
-static double fineness_of(double width) {
-  return width > 0 ? fmin(fmax(width / 1e-3, 0.05), 1) : 1;
-}
+static double fineness_of(double width) { return width > 0 ? fmin(fmax(width / 1e-3, 0.05), 1) : 1; }
 
-tacit_status_t tacit_bellman_epsilon(tacit_bellman_t *bellman, const tacit_event_t *events, size_t n, double log_delta, double width,
-                                     double *epsilon, tacit_error_t *err) {
+tacit_status_t tacit_bellman_epsilon(tacit_bellman_t *bellman, const tacit_event_t *events, size_t n,
+                                     double log_delta, double width, double *epsilon, tacit_error_t *err) {
   blocks_t blocks;
   tacit_bracket_t bracket = {0, INFINITY};
   tacit_status_t status = blocks_init(&blocks, bellman, events, n, fineness_of(width), err);
@@ -382,8 +396,8 @@ tacit_status_t tacit_bellman_epsilon(tacit_bellman_t *bellman, const tacit_event
   return status;
 }
 
-tacit_status_t tacit_bellman_log_delta(tacit_bellman_t *bellman, const tacit_event_t *events, size_t n, double epsilon, double width,
-                                       double *log_delta, tacit_error_t *err) {
+tacit_status_t tacit_bellman_log_delta(tacit_bellman_t *bellman, const tacit_event_t *events, size_t n,
+                                       double epsilon, double width, double *log_delta, tacit_error_t *err) {
   blocks_t blocks;
   tacit_bracket_t bracket = {-INFINITY, 0};
   tacit_status_t status = blocks_init(&blocks, bellman, events, n, fineness_of(width), err);

@@ -1,9 +1,11 @@
 /*
- * The distributions of accept/reject bits, and the Renyi divergence of the worst of them (docs/theory.md, section 10).
+ * The distributions of accept/reject bits, and the Renyi divergence of the worst of them (docs/theory.md,
+ * section 10).
  *
- * One pair (p, q), p <= q, of Bernoulli distributions is a post-processing of another, (P, P + G), if (q - p) / G is at most
- * min(p / P, (1 - p) / (1 - P)). So one pair stands for all log ratios of a cell, at the cost of a factor near 1 on its
- * difference: how much a(l + sensitivity) - a(l) can grow within the cell, times how much 1 - a can fall.
+ * One pair (p, q), p <= q, of Bernoulli distributions is a post-processing of another, (P, P + G), if (q - p)
+ * / G is at most min(p / P, (1 - p) / (1 - P)). So one pair stands for all log ratios of a cell, at the cost
+ * of a factor near 1 on its difference: how much a(l + sensitivity) - a(l) can grow within the cell, times
+ * how much 1 - a can fall.
  */
 #include <float.h>
 #include <math.h>
@@ -14,13 +16,11 @@
 
 static const double root_half = 0.70710678118654752440;
 
-static double normal_below(double z) {
-  return 0.5 * erfc(-z * root_half);
-}
+static double normal_below(double z) { return 0.5 * erfc(-z * root_half); }
 
 /*
- * a = Phi(y) + e^l Phi(-y - sigma), y = l / sigma - sigma / 2. For l >= 0; its complement without cancellation is
- * e^(-y^2 / 2) / 2 times the difference of two erfcx.
+ * a = Phi(y) + e^l Phi(-y - sigma), y = l / sigma - sigma / 2. For l >= 0; its complement without
+ * cancellation is e^(-y^2 / 2) / 2 times the difference of two erfcx.
  */
 static void penalty_upward(double sigma, double lambda, double *accept, double *reject) {
   double y = lambda / sigma - 0.5 * sigma;
@@ -29,14 +29,16 @@ static void penalty_upward(double sigma, double lambda, double *accept, double *
     *reject = 1 - *accept;
     return;
   }
-  *reject = 0.5 * exp(-0.5 * y * y) * -tacit_erfcx_slope(y * root_half, sigma * root_half) * sigma * root_half;
+  *reject =
+      0.5 * exp(-0.5 * y * y) * -tacit_erfcx_slope(y * root_half, sigma * root_half) * sigma * root_half;
   *reject = fabs(*reject);
   *accept = 1 - *reject;
 }
 
 /* a = sin^2(phi0 / 2 + kappa l / 2), tan(phi0 / 2) = 2 kappa, capped; for l >= 0. */
 static void arcsine_upward(double kappa, double cap, double lambda, double *accept, double *reject) {
-  double angle = fmin(atan(2 * kappa) + 0.5 * kappa * lambda, 1.57079632679489661923), s = sin(angle), c = cos(angle);
+  double angle = fmin(atan(2 * kappa) + 0.5 * kappa * lambda, 1.57079632679489661923), s = sin(angle),
+         c = cos(angle);
   bool is_capped = s * s >= cap;
   *accept = is_capped ? cap : s * s;
   *reject = is_capped ? 1 - cap : c * c;
@@ -45,13 +47,19 @@ static void arcsine_upward(double kappa, double cap, double lambda, double *acce
 void tacit_bit_accept(const tacit_event_t *event, double lambda, double *accept, double *reject) {
   double size = fabs(lambda), ratio = exp(-size);
   switch (event->kind) {
-    case TACIT_EVENT_PROBIT_BIT:
-      *accept = normal_below(lambda / event->sigma);
-      *reject = normal_below(-lambda / event->sigma);
-      return;
-    case TACIT_EVENT_PENALTY_BIT: penalty_upward(event->sigma, size, accept, reject); break;
-    case TACIT_EVENT_ARCSINE_BIT: arcsine_upward(event->kappa, event->cap, size, accept, reject); break;
-    default: *accept = 1 / (1 + ratio), *reject = ratio / (1 + ratio); break;
+  case TACIT_EVENT_PROBIT_BIT:
+    *accept = normal_below(lambda / event->sigma);
+    *reject = normal_below(-lambda / event->sigma);
+    return;
+  case TACIT_EVENT_PENALTY_BIT:
+    penalty_upward(event->sigma, size, accept, reject);
+    break;
+  case TACIT_EVENT_ARCSINE_BIT:
+    arcsine_upward(event->kappa, event->cap, size, accept, reject);
+    break;
+  default:
+    *accept = 1 / (1 + ratio), *reject = ratio / (1 + ratio);
+    break;
   }
   if (lambda < 0) { /* balance: a(-l) = e^-l a(l) */
     *accept *= ratio;
@@ -75,7 +83,8 @@ static double growth(const tacit_event_t *event, double lambda) {
   return event->kind == TACIT_EVENT_PROBIT_BIT ? fmax(-lambda, 0) / event->sigma / event->sigma : 1;
 }
 
-/* Cells so narrow that the factors stay near 1: logarithms of a and 1 - a bend at the scale of sigma, faster in its tails. */
+/* Cells so narrow that the factors stay near 1: logarithms of a and 1 - a bend at the scale of sigma, faster
+ * in its tails. */
 static double cell_width(const tacit_event_t *event, double lambda) {
   const double fine = 0.002;
   if (!has_gaussian_tails(event)) {
@@ -120,20 +129,30 @@ static tacit_status_t keep(tacit_bit_class_t *of, const bernoulli_t *pair, tacit
 
 enum { far = 13, most = 8 };
 
-/* Log ratios outside of which one pair, or a bound of the tail, stands for the rest; up to order * sensitivity / sigma = most. */
+/* Log ratios outside of which one pair, or a bound of the tail, stands for the rest; up to order *
+ * sensitivity / sigma = most. */
 static void range(const tacit_event_t *event, double *low, double *high) {
   double reach = (double)(far + most) * event->sigma;
   switch (event->kind) {
-    case TACIT_EVENT_PROBIT_BIT: *low = -reach, *high = reach; break;
-    case TACIT_EVENT_PENALTY_BIT: *low = -20, *high = 0.5 * event->sigma * event->sigma + reach; break;
-    case TACIT_EVENT_ARCSINE_BIT: *low = -20, *high = 4 / event->kappa; break;
-    default: *low = -20, *high = -0.5 * event->sensitivity; break; /* a(-l) = 1 - a(l): above, outcomes and distributions change places */
+  case TACIT_EVENT_PROBIT_BIT:
+    *low = -reach, *high = reach;
+    break;
+  case TACIT_EVENT_PENALTY_BIT:
+    *low = -20, *high = 0.5 * event->sigma * event->sigma + reach;
+    break;
+  case TACIT_EVENT_ARCSINE_BIT:
+    *low = -20, *high = 4 / event->kappa;
+    break;
+  default:
+    *low = -20, *high = -0.5 * event->sensitivity;
+    break; /* a(-l) = 1 - a(l): above, outcomes and distributions change places */
   }
 }
 
 /*
- * log a is 1-Lipschitz in the balanced rules, so that below `low` every pair (p, q) has q <= e^sensitivity p, and the one with
- * equality and the largest p stands for all; above the range nothing happens to the capped rule.
+ * log a is 1-Lipschitz in the balanced rules, so that below `low` every pair (p, q) has q <= e^sensitivity p,
+ * and the one with equality and the largest p stands for all; above the range nothing happens to the capped
+ * rule.
  */
 static tacit_status_t keep_tail(tacit_bit_class_t *of, double low, tacit_error_t *err) {
   const tacit_event_t *event = of->event;
@@ -184,9 +203,10 @@ static bernoulli_t spared(const bernoulli_t *pair, double spare) {
   return (bernoulli_t){pair->p, fmin(pair->q + more, 1), pair->reject_p, fmax(pair->reject_q - more, 0)};
 }
 
-/* The next cell: into the window while one pair covers all that is in it; else that pair is kept, and may cover the cell, too. */
-static tacit_status_t add_cell(tacit_bit_class_t *of, window_t *window, bernoulli_t *kept, const bernoulli_t *cell,
-                               double spare, tacit_error_t *err) {
+/* The next cell: into the window while one pair covers all that is in it; else that pair is kept, and may
+ * cover the cell, too. */
+static tacit_status_t add_cell(tacit_bit_class_t *of, window_t *window, bernoulli_t *kept,
+                               const bernoulli_t *cell, double spare, tacit_error_t *err) {
   if (window->n == 0 && kept->q > kept->p && is_covered(kept, cell)) {
     return TACIT_OK;
   }
@@ -249,8 +269,9 @@ static double excess(const double *pair, double order) {
 }
 
 /*
- * Gaussian-like tails beyond the range: at a distance r, in units of sigma, from where the power sum peaks, it is less than
- * e^(order (order - 1) m^2 / 2 - r^2 / 2 + order m), m = sensitivity / sigma, r >= far - 1 [section 10.3].
+ * Gaussian-like tails beyond the range: at a distance r, in units of sigma, from where the power sum peaks,
+ * it is less than e^(order (order - 1) m^2 / 2 - r^2 / 2 + order m), m = sensitivity / sigma, r >= far - 1
+ * [section 10.3].
  */
 static double tail_excess(const tacit_event_t *event, double order) {
   double m = event->sensitivity / event->sigma;
@@ -275,9 +296,12 @@ double tacit_bit_class_renyi(const tacit_bit_class_t *of, double order) {
 double tacit_bit_zcdp(const tacit_event_t *event) {
   double m = event->sensitivity / event->sigma;
   switch (event->kind) {
-    case TACIT_EVENT_BARKER_BIT: return 0.125 * event->sensitivity * event->sensitivity * (1 + 4 * DBL_EPSILON);
-    case TACIT_EVENT_PENALTY_BIT:
-    case TACIT_EVENT_PROBIT_BIT: return 0.5 * m * m * (1 + 4 * DBL_EPSILON);
-    default: return INFINITY;
+  case TACIT_EVENT_BARKER_BIT:
+    return 0.125 * event->sensitivity * event->sensitivity * (1 + 4 * DBL_EPSILON);
+  case TACIT_EVENT_PENALTY_BIT:
+  case TACIT_EVENT_PROBIT_BIT:
+    return 0.5 * m * m * (1 + 4 * DBL_EPSILON);
+  default:
+    return INFINITY;
   }
 }

@@ -4,11 +4,12 @@
 #include "account/account_internal.h"
 
 /*
- * Accept/reject bits: the class of the pairs (Bern a(l), Bern a(l')) with |l - l'| <= sensitivity, a being the acceptance
- * probability of the event's rule (docs/theory.md, section 10).
+ * Accept/reject bits: the class of the pairs (Bern a(l), Bern a(l')) with |l - l'| <= sensitivity, a being
+ * the acceptance probability of the event's rule (docs/theory.md, section 10).
  */
 
-/* Acceptance probability at the log ratio lambda and its complement, both to nearly full relative precision. */
+/* Acceptance probability at the log ratio lambda and its complement, both to nearly full relative precision.
+ */
 void tacit_bit_accept(const tacit_event_t *event, double lambda, double *accept, double *reject);
 
 /* Pairs of Bernoulli distributions that dominate the class between them, and what they cost by order. */
@@ -19,16 +20,17 @@ typedef struct tacit_bit_class {
 } tacit_bit_class_t;
 
 /*
- * Each pair kept is worse by a share than need be, so that it covers its neighbours: fewer pairs, a looser bound. The share is
- * `spare` where the pairs cost most, and grows to `spare_far` where they cost little; cells have `fineness` times their usual
- * width, at most 1.
+ * Each pair kept is worse by a share than need be, so that it covers its neighbours: fewer pairs, a looser
+ * bound. The share is `spare` where the pairs cost most, and grows to `spare_far` where they cost little;
+ * cells have `fineness` times their usual width, at most 1.
  */
-TACIT_MUST_USE tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event, double spare,
-                                                   double spare_far, double fineness, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_bit_class_init(tacit_bit_class_t *of, const tacit_event_t *event,
+                                                   double spare, double spare_far, double fineness,
+                                                   tacit_error_t *err);
 void tacit_bit_class_clear(tacit_bit_class_t *of);
 /*
- * Upper bound of the Renyi divergence of the given order > 1 of every pair of the class, in both orders, without event->rho;
- * within 1 % of the supremum.
+ * Upper bound of the Renyi divergence of the given order > 1 of every pair of the class, in both orders,
+ * without event->rho; within 1 % of the supremum.
  */
 double tacit_bit_class_renyi(const tacit_bit_class_t *of, double order);
 

@@ -12,7 +12,7 @@
 
 /* Where charges stand in a schedule. */
 typedef struct schedule {
-  tacit_event_t *events; /* shape (n); counts: what is left */
+  tacit_event_t *events;  /* shape (n); counts: what is left */
   tacit_event_t *planned; /* shape (n): as it was set */
   size_t n, at;
   tacit_guarantee_t guarantee; /* of all */
@@ -24,7 +24,7 @@ typedef struct schedule {
 struct tacit_budget {
   double epsilon, delta, rho;
   tacit_relation_t relation;
-  schedule_t schedule; /* n == 0: none */
+  schedule_t schedule;              /* n == 0: none */
   tacit_exact_sum_t spent_gaussian; /* what does not depend on what else there is */
   double spent;                     /* rho of all together */
   tacit_event_t *events;
@@ -36,7 +36,8 @@ struct tacit_budget {
 static tacit_status_t check_totals(double epsilon, double delta, tacit_error_t *err) {
   if (!(epsilon > 0) || isinf(epsilon)) {
     char number[TACIT_NUMBER_SIZE];
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "epsilon must be a finite number above 0, not %s",
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon",
+                           "epsilon must be a finite number above 0, not %s",
                            tacit_number_format(epsilon, number));
   }
   return tacit_delta_check(delta, err);
@@ -66,18 +67,19 @@ static tacit_status_t check_schedule(const tacit_budget_t *budget, schedule_t *s
   char numbers[4][TACIT_NUMBER_SIZE];
   for (size_t i = 0; i < schedule->n; i++) {
     if (schedule->events[i].curve != NULL) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "a schedule holds no pairs or profiles from files");
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
+                             "a schedule holds no pairs or profiles from files");
     }
   }
-  tacit_status_t status =
-      tacit_account_epsilon(NULL, schedule->events, schedule->n, &options, budget->delta, &schedule->guarantee, err);
+  tacit_status_t status = tacit_account_epsilon(NULL, schedule->events, schedule->n, &options, budget->delta,
+                                                &schedule->guarantee, err);
   if (status == TACIT_OK && !(schedule->guarantee.epsilon <= budget->epsilon)) {
-    return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                           "the schedule costs epsilon %s at delta %s, above the budget's %s: fewer iterations, more noise or "
-                           "a larger epsilon",
-                           tacit_number_format(schedule->guarantee.epsilon, numbers[0]),
-                           tacit_number_format(budget->delta, numbers[1]),
-                           tacit_number_format(budget->epsilon, numbers[2]));
+    return tacit_error_set(
+        err, TACIT_ERR_BUDGET, "epsilon",
+        "the schedule costs epsilon %s at delta %s, above the budget's %s: fewer iterations, more noise or "
+        "a larger epsilon",
+        tacit_number_format(schedule->guarantee.epsilon, numbers[0]),
+        tacit_number_format(budget->delta, numbers[1]), tacit_number_format(budget->epsilon, numbers[2]));
   }
   return status;
 }
@@ -134,19 +136,21 @@ static tacit_status_t refuse(const tacit_budget_t *budget, const tacit_event_t *
   }
   char numbers[3][TACIT_NUMBER_SIZE], what[TACIT_EVENT_TEXT_SIZE + 8];
   if (tacit_event_is_gaussian(event)) {
-    snprintf(what, sizeof what, "with noise multiplier %s", tacit_number_format(event->noise_multiplier, numbers[2]));
+    snprintf(what, sizeof what, "with noise multiplier %s",
+             tacit_number_format(event->noise_multiplier, numbers[2]));
   } else {
     char text[TACIT_EVENT_TEXT_SIZE];
     snprintf(what, sizeof what, "of %s", tacit_event_format(event, text));
   }
-  return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                         "the budget (epsilon %s, delta %s) has room for %llu more release%s %s, not for %llu",
-                         tacit_number_format(budget->epsilon, numbers[0]),
-                         tacit_number_format(budget->delta, numbers[1]), (unsigned long long)room,
-                         room == 1 ? "" : "s", what, (unsigned long long)event->count);
+  return tacit_error_set(
+      err, TACIT_ERR_BUDGET, "epsilon",
+      "the budget (epsilon %s, delta %s) has room for %llu more release%s %s, not for %llu",
+      tacit_number_format(budget->epsilon, numbers[0]), tacit_number_format(budget->delta, numbers[1]),
+      (unsigned long long)room, room == 1 ? "" : "s", what, (unsigned long long)event->count);
 }
 
-/* ---- charged events, equal ones merged: found by a table of hashes, whose slots hold positions from 1 ---- */
+/* ---- charged events, equal ones merged: found by a table of hashes, whose slots hold positions from 1 ----
+ */
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
   for (size_t i = 0; i < n; i++) { /* FNV-1a */
@@ -157,7 +161,8 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
 
 /* Of what tells mechanisms apart most often; equal events have equal ones. */
 static uint64_t hash_of(const tacit_event_t *event) {
-  const double values[] = {event->noise_multiplier + 0.0, event->sensitivity + 0.0, event->rho + 0.0, event->sigma + 0.0};
+  const double values[] = {event->noise_multiplier + 0.0, event->sensitivity + 0.0, event->rho + 0.0,
+                           event->sigma + 0.0};
   uint64_t hash = mix(UINT64_C(14695981039346656037) + (uint64_t)event->kind, values, sizeof values);
   hash = mix(hash, event->label, strlen(event->label));
   return hash ^ hash >> 32;
@@ -291,13 +296,15 @@ static bool take(schedule_t *schedule, const tacit_event_t *charge) {
   if (tacit_event_is_bit(event)) {
     return take_rho(schedule, charge) || take_bits(schedule, charge);
   }
-  bool fits = !tacit_event_is_bit(charge) && tacit_event_compare(event, charge) == 0 && charge->count <= event->count;
+  bool fits =
+      !tacit_event_is_bit(charge) && tacit_event_compare(event, charge) == 0 && charge->count <= event->count;
   event->count -= fits ? charge->count : 0;
   return fits;
 }
 
 /* A refused charge passes nothing over. */
-static tacit_status_t follow_schedule(tacit_budget_t *budget, const tacit_event_t *charge, tacit_error_t *err) {
+static tacit_status_t follow_schedule(tacit_budget_t *budget, const tacit_event_t *charge,
+                                      tacit_error_t *err) {
   schedule_t *schedule = &budget->schedule;
   const schedule_t before = *schedule;
   while (schedule->at < schedule->n) {
@@ -316,7 +323,8 @@ static tacit_status_t follow_schedule(tacit_budget_t *budget, const tacit_event_
 
 /* ---- charges ---- */
 
-static tacit_status_t charge_schedule(tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
+static tacit_status_t charge_schedule(tacit_budget_t *budget, const tacit_event_t *event,
+                                      tacit_error_t *err) {
   tacit_status_t status = tacit_event_check(event, err);
   TACIT_THEN(status, make_room(budget, 1, err));
   TACIT_THEN(status, follow_schedule(budget, event, err));
@@ -347,7 +355,8 @@ tacit_status_t tacit_budget_charge_all(tacit_budget_t *budget, const tacit_event
   double after = spent_after(budget, events, n_events, &gaussian);
   if (!(after <= budget->rho)) {
     return n_events == 1 ? refuse(budget, events, err)
-                         : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon", "these %zu events exceed the budget", n_events);
+                         : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
+                                           "these %zu events exceed the budget", n_events);
   }
   status = make_room(budget, n_events, err);
   if (status == TACIT_OK) {
@@ -360,13 +369,12 @@ tacit_status_t tacit_budget_charge_all(tacit_budget_t *budget, const tacit_event
   return status;
 }
 
-tacit_guarantee_t tacit_budget_planned(const tacit_budget_t *budget) {
-  return budget->schedule.guarantee;
-}
+tacit_guarantee_t tacit_budget_planned(const tacit_budget_t *budget) { return budget->schedule.guarantee; }
 
 tacit_guarantee_t tacit_budget_promised(const tacit_budget_t *budget) {
-  return tacit_budget_is_scheduled(budget) ? budget->schedule.guarantee
-                                           : (tacit_guarantee_t){budget->epsilon, budget->delta, 0, 0, 0, "filter"};
+  return tacit_budget_is_scheduled(budget)
+             ? budget->schedule.guarantee
+             : (tacit_guarantee_t){budget->epsilon, budget->delta, 0, 0, 0, "filter"};
 }
 
 const tacit_event_t *tacit_budget_schedule(const tacit_budget_t *budget, size_t *n) {
@@ -374,21 +382,13 @@ const tacit_event_t *tacit_budget_schedule(const tacit_budget_t *budget, size_t 
   return budget->schedule.planned;
 }
 
-bool tacit_budget_is_scheduled(const tacit_budget_t *budget) {
-  return budget->schedule.n > 0;
-}
+bool tacit_budget_is_scheduled(const tacit_budget_t *budget) { return budget->schedule.n > 0; }
 
-double tacit_budget_epsilon(const tacit_budget_t *budget) {
-  return budget->epsilon;
-}
+double tacit_budget_epsilon(const tacit_budget_t *budget) { return budget->epsilon; }
 
-double tacit_budget_delta(const tacit_budget_t *budget) {
-  return budget->delta;
-}
+double tacit_budget_delta(const tacit_budget_t *budget) { return budget->delta; }
 
-tacit_relation_t tacit_budget_relation(const tacit_budget_t *budget) {
-  return budget->relation;
-}
+tacit_relation_t tacit_budget_relation(const tacit_budget_t *budget) { return budget->relation; }
 
 double tacit_budget_rho(const tacit_budget_t *budget) {
   return tacit_budget_is_scheduled(budget) ? NAN : budget->rho;

@@ -1,5 +1,6 @@
 /*
- * From events to the pairs that are composed: all unsampled Gaussians are one pair, equal events one with their total count.
+ * From events to the pairs that are composed: all unsampled Gaussians are one pair, equal events one with
+ * their total count.
  */
 #include <float.h>
 #include <math.h>
@@ -22,13 +23,11 @@ static void pairs_clear(pairs_t *pairs) {
   tacit_free(pairs->pairs);
 }
 
-static int compare(const void *left, const void *right) {
-  return tacit_event_compare(left, right);
-}
+static int compare(const void *left, const void *right) { return tacit_event_compare(left, right); }
 
 /* Events to compose, sorted, equal ones merged and free ones left out; the plain Gaussians' rho apart. */
-static tacit_status_t collect(const tacit_event_t *events, size_t n_events, tacit_event_t **kept, size_t *n_kept,
-                              tacit_exact_sum_t *rho, tacit_error_t *err) {
+static tacit_status_t collect(const tacit_event_t *events, size_t n_events, tacit_event_t **kept,
+                              size_t *n_kept, tacit_exact_sum_t *rho, tacit_error_t *err) {
   *n_kept = 0;
   *rho = (tacit_exact_sum_t){0, 0};
   *kept = tacit_alloc(n_events > 0 ? n_events : 1, sizeof **kept);
@@ -86,11 +85,13 @@ static tacit_bracket_t gaussian_bracket(double rho, query_t query) {
     return query.is_epsilon_given ? (tacit_bracket_t){-INFINITY, -INFINITY} : (tacit_bracket_t){0, 0};
   }
   if (query.is_epsilon_given) {
-    double log_delta = tacit_gaussian_log_delta(rho, value), error = tacit_gaussian_log_delta_error(rho, value);
+    double log_delta = tacit_gaussian_log_delta(rho, value),
+           error = tacit_gaussian_log_delta_error(rho, value);
     return (tacit_bracket_t){log_delta - error, tacit_gaussian_log_delta_upper(rho, value)};
   }
   double slack = 4 * DBL_EPSILON * fabs(value);
-  return (tacit_bracket_t){tacit_gaussian_epsilon_lower(rho, value + slack), tacit_gaussian_epsilon(rho, value - slack)};
+  return (tacit_bracket_t){tacit_gaussian_epsilon_lower(rho, value + slack),
+                           tacit_gaussian_epsilon(rho, value - slack)};
 }
 
 static bool is_narrow(const tacit_bracket_t *found, bool is_epsilon_given, double width) {
@@ -98,7 +99,8 @@ static bool is_narrow(const tacit_bracket_t *found, bool is_epsilon_given, doubl
   return !(between > width * (is_epsilon_given ? 1 : found->upper)) && !isinf(between);
 }
 
-/* By inverting the composed moment generating function, where that is cheap; else a bracket that says nothing. */
+/* By inverting the composed moment generating function, where that is cheap; else a bracket that says
+ * nothing. */
 static tacit_status_t ask_contour(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
                                   tacit_direction_t direction, query_t query, tacit_bracket_t *found,
                                   tacit_error_t *err) {
@@ -112,8 +114,8 @@ static tacit_status_t ask_contour(const tacit_event_t *events, size_t n_events, 
 }
 
 static tacit_status_t ask_grid(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
-                               tacit_direction_t direction, query_t query, double width, tacit_bracket_t *found,
-                               tacit_error_t *err) {
+                               tacit_direction_t direction, query_t query, double width,
+                               tacit_bracket_t *found, tacit_error_t *err) {
   pairs_t pairs;
   tacit_status_t status = pairs_init(&pairs, events, n_events, relation, direction, err);
   if (status != TACIT_OK) {
@@ -127,8 +129,8 @@ static tacit_status_t ask_grid(const tacit_event_t *events, size_t n_events, tac
 }
 
 static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
-                                    tacit_direction_t direction, query_t query, double width, tacit_bracket_t *found,
-                                    tacit_error_t *err) {
+                                    tacit_direction_t direction, query_t query, double width,
+                                    tacit_bracket_t *found, tacit_error_t *err) {
   tacit_bracket_t other = {.lower = -INFINITY, .upper = INFINITY}; /* says nothing, should the grid fail */
   tacit_status_t status = ask_contour(events, n_events, relation, direction, query, found, err);
   if (status != TACIT_OK || is_narrow(found, query.is_epsilon_given, width)) {
@@ -141,11 +143,13 @@ static tacit_status_t ask_direction(const tacit_event_t *events, size_t n_events
 }
 
 /* The worse of two directions: of the second, first roughly whether it can be the worse. */
-static tacit_status_t ask_both(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
-                               tacit_direction_t remove, tacit_direction_t add, query_t query, tacit_bracket_t *worst,
+static tacit_status_t ask_both(const tacit_event_t *events, size_t n_events,
+                               const tacit_account_options_t *options, tacit_direction_t remove,
+                               tacit_direction_t add, query_t query, tacit_bracket_t *worst,
                                tacit_error_t *err) {
   double width = options->relative_width > 0 ? options->relative_width : 1e-3;
-  tacit_status_t status = ask_direction(events, n_events, options->relation, remove, query, width, worst, err);
+  tacit_status_t status =
+      ask_direction(events, n_events, options->relation, remove, query, width, worst, err);
   bool is_directed = remove == TACIT_DIRECTION_REMOVE_ATTAINED;
   for (size_t i = 0; i < n_events; i++) {
     is_directed = is_directed || tacit_event_is_directed(&events[i], options->relation);
@@ -164,8 +168,9 @@ static tacit_status_t ask_both(const tacit_event_t *events, size_t n_events, con
 }
 
 /* Where no data sets have the pairs that dominate, the lower end is of others, that two data sets have. */
-static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
-                                     query_t query, tacit_bracket_t *worst, tacit_error_t *err) {
+static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_events,
+                                     const tacit_account_options_t *options, query_t query,
+                                     tacit_bracket_t *worst, tacit_error_t *err) {
   tacit_bracket_t attained;
   tacit_status_t status =
       ask_both(events, n_events, options, TACIT_DIRECTION_REMOVE, TACIT_DIRECTION_ADD, query, worst, err);
@@ -176,8 +181,8 @@ static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_event
   if (status != TACIT_OK || is_attained) {
     return status;
   }
-  status = ask_both(events, n_events, options, TACIT_DIRECTION_REMOVE_ATTAINED, TACIT_DIRECTION_ADD_ATTAINED, query,
-                    &attained, err);
+  status = ask_both(events, n_events, options, TACIT_DIRECTION_REMOVE_ATTAINED, TACIT_DIRECTION_ADD_ATTAINED,
+                    query, &attained, err);
   worst->lower = fmin(attained.lower, worst->upper);
   return status;
 }
@@ -185,12 +190,14 @@ static tacit_status_t ask_directions(const tacit_event_t *events, size_t n_event
 /* All plain Gaussians as one release, its noise rounded down; there is room for it in place of them. */
 static void add_gaussian(tacit_event_t *kept, size_t *n_kept, double rho) {
   if (rho > 0) {
-    kept[(*n_kept)++] = (tacit_event_t){.noise_multiplier = sqrt(0.5 / rho) * (1 - 2 * DBL_EPSILON), .count = 1};
+    kept[(*n_kept)++] =
+        (tacit_event_t){.noise_multiplier = sqrt(0.5 / rho) * (1 - 2 * DBL_EPSILON), .count = 1};
   }
 }
 
-static tacit_status_t ask(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
-                          query_t query, tacit_bracket_t *worst, tacit_error_t *err) {
+static tacit_status_t ask(const tacit_event_t *events, size_t n_events,
+                          const tacit_account_options_t *options, query_t query, tacit_bracket_t *worst,
+                          tacit_error_t *err) {
   tacit_event_t *kept;
   size_t n_kept;
   tacit_exact_sum_t sum;
@@ -205,7 +212,8 @@ static tacit_status_t ask(const tacit_event_t *events, size_t n_events, const ta
     status = ask_directions(kept, n_kept, options, query, worst, err);
   }
   tacit_free(kept);
-  worst->lower -= isfinite(worst->lower) ? 1e-13 * fabs(worst->lower) : 0; /* rho was rounded up, by less than 1e-14 of itself */
+  worst->lower -= isfinite(worst->lower) ? 1e-13 * fabs(worst->lower)
+                                         : 0; /* rho was rounded up, by less than 1e-14 of itself */
   return status;
 }
 
@@ -218,7 +226,8 @@ tacit_status_t tacit_composition_epsilon(const tacit_event_t *events, size_t n_e
 /* Can the loss of some event be as large as one likes? Then no delta is 0. */
 static bool is_unbounded(const tacit_event_t *events, size_t n_events) {
   for (size_t i = 0; i < n_events; i++) {
-    bool is_normal = events[i].kind == TACIT_EVENT_GAUSSIAN || events[i].kind == TACIT_EVENT_DISCRETE_GAUSSIAN ||
+    bool is_normal = events[i].kind == TACIT_EVENT_GAUSSIAN ||
+                     events[i].kind == TACIT_EVENT_DISCRETE_GAUSSIAN ||
                      events[i].kind == TACIT_EVENT_GAUSSIAN_MIXTURE;
     if (is_normal && !tacit_event_is_free(&events[i])) {
       return true;
@@ -239,7 +248,8 @@ tacit_status_t tacit_composition_pure(const tacit_event_t *events, size_t n_even
       if (status != TACIT_OK) {
         return status;
       }
-      total[side] += pair.infinite > 0 ? INFINITY : (double)pair.count * fmax(pair.max_loss, 0) * (1 + 8 * DBL_EPSILON);
+      total[side] +=
+          pair.infinite > 0 ? INFINITY : (double)pair.count * fmax(pair.max_loss, 0) * (1 + 8 * DBL_EPSILON);
       tacit_pair_clear(&pair);
     }
   }
@@ -252,7 +262,8 @@ tacit_status_t tacit_composition_log_delta(const tacit_event_t *events, size_t n
                                            const tacit_account_options_t *options, double epsilon,
                                            tacit_bracket_t *log_delta, tacit_error_t *err) {
   tacit_status_t status = ask(events, n_events, options, (query_t){true, epsilon}, log_delta, err);
-  if (status == TACIT_OK && isinf(log_delta->upper) && log_delta->upper < 0 && is_unbounded(events, n_events)) {
+  if (status == TACIT_OK && isinf(log_delta->upper) && log_delta->upper < 0 &&
+      is_unbounded(events, n_events)) {
     log_delta->upper = log(DBL_TRUE_MIN);
   }
   return status;

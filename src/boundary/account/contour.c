@@ -1,6 +1,6 @@
 /*
- * delta(eps) = 1/(2 pi i) int M(s) e^(-eps s) / (s (s + 1)) ds along Re s = c > 0, M = E e^(s L) of the composed privacy
- * loss, by the trapezoidal rule with certified errors (docs/theory.md, section 9.6).
+ * delta(eps) = 1/(2 pi i) int M(s) e^(-eps s) / (s (s + 1)) ds along Re s = c > 0, M = E e^(s L) of the
+ * composed privacy loss, by the trapezoidal rule with certified errors (docs/theory.md, section 9.6).
  */
 #include <float.h>
 #include <math.h>
@@ -14,9 +14,11 @@ static const double usual_digits = 33;
 
 bool tacit_contour_applies(const tacit_event_t *events, size_t n, tacit_relation_t relation) {
   for (size_t i = 0; i < n; i++) {
-    bool is_gaussian = events[i].kind == TACIT_EVENT_GAUSSIAN, is_unsampled = events[i].sampling == TACIT_SAMPLING_NONE;
-    bool is_sampled = relation == TACIT_RELATION_ADD_REMOVE && (events[i].sampling == TACIT_SAMPLING_POISSON ||
-                                                                events[i].sampling == TACIT_SAMPLING_MULTIPLICITY);
+    bool is_gaussian = events[i].kind == TACIT_EVENT_GAUSSIAN,
+         is_unsampled = events[i].sampling == TACIT_SAMPLING_NONE;
+    bool is_sampled =
+        relation == TACIT_RELATION_ADD_REMOVE &&
+        (events[i].sampling == TACIT_SAMPLING_POISSON || events[i].sampling == TACIT_SAMPLING_MULTIPLICITY);
     if (!is_gaussian || !(is_unsampled || is_sampled) || tacit_event_is_bare(&events[i])) {
       return false;
     }
@@ -30,9 +32,10 @@ bool tacit_contour_applies(const tacit_event_t *events, size_t n, tacit_relation
 typedef struct integral {
   double c, step, far;
   size_t n;
-  double *amplitude, *phase, *wrong; /* shape (n): wrong bounds the error of a term beside that of its phase */
-  double log_moment, log_far;        /* log M(c); a bound of log M(far) */
-  double rest;                       /* bound of the terms from n on */
+  double *amplitude, *phase,
+      *wrong;                 /* shape (n): wrong bounds the error of a term beside that of its phase */
+  double log_moment, log_far; /* log M(c); a bound of log M(far) */
+  double rest;                /* bound of the terms from n on */
   double log_dropped;
   bool is_add, is_out_of_memory;
 } integral_t;
@@ -86,7 +89,8 @@ static bool bound_far(const tacit_contour_problem_t *p, double far, double toler
 }
 
 /* Where the estimate was too low, a smaller far or a longer period. */
-static bool settle_far(const tacit_contour_problem_t *p, tacit_contour_plan_t *plan, double tolerance, double *log_far) {
+static bool settle_far(const tacit_contour_problem_t *p, tacit_contour_plan_t *plan, double tolerance,
+                       double *log_far) {
   if (!bound_far(p, plan->far, tolerance, log_far)) {
     return false;
   }
@@ -134,15 +138,21 @@ static bool integrate(const tacit_contour_problem_t *p, tacit_contour_plan_t *pl
   if (!settle_far(p, plan, tolerance, &log_far)) {
     return false;
   }
-  *in = (integral_t){.c = plan->c, .step = plan->step, .far = plan->far, .n = plan->n, .log_far = log_far,
-                     .log_dropped = p->log_dropped, .is_add = p->is_add,
+  *in = (integral_t){.c = plan->c,
+                     .step = plan->step,
+                     .far = plan->far,
+                     .n = plan->n,
+                     .log_far = log_far,
+                     .log_dropped = p->log_dropped,
+                     .is_add = p->is_add,
                      .amplitude = tacit_alloc(plan->n, 3 * sizeof(double))};
   bool is_done = product_init(&q, plan->n) && in->amplitude != NULL;
   in->is_out_of_memory = !is_done;
   if (is_done) {
     in->phase = in->amplitude + in->n;
     in->wrong = in->phase + in->n;
-    tacit_line_t line = {.c = plan->c, .step = plan->step, .n = plan->n, .is_add = p->is_add, .tolerance = tolerance};
+    tacit_line_t line = {
+        .c = plan->c, .step = plan->step, .n = plan->n, .is_add = p->is_add, .tolerance = tolerance};
     is_done = multiply_all(p, &q, &line);
   }
   if (is_done) {
@@ -161,9 +171,9 @@ static void integral_clear(integral_t *in) {
 /* ---- delta on the line ---- */
 
 typedef struct delta {
-  double base;        /* log M(c) - c eps; the others are relative to its exponential */
+  double base;         /* log M(c) - c eps; the others are relative to its exponential */
   double value, slope; /* the sum and its derivative by eps, base included */
-  double wrong;       /* bound of the error of the sum */
+  double wrong;        /* bound of the error of the sum */
   double above, below; /* how far the exact sum over all t can exceed delta, and fall short of it */
 } delta_t;
 
@@ -171,7 +181,8 @@ typedef struct delta {
 static double aliases(const integral_t *in, double epsilon, double base) {
   double period = 2 * pi / in->step * (1 - 4 * unit);
   double left = exp(-in->c * period - base) / -expm1(-in->c * period);
-  double exponent = in->log_far - in->far * epsilon + tacit_contour_log_chernoff(in->far), gap = (in->far - in->c) * period;
+  double exponent = in->log_far - in->far * epsilon + tacit_contour_log_chernoff(in->far),
+         gap = (in->far - in->c) * period;
   double right = exp(exponent - base - gap) / -expm1(-gap);
   return (left + right) * (1 + 1e-9);
 }
@@ -184,7 +195,8 @@ static delta_t delta_at(const integral_t *in, double epsilon) {
     double re = in->amplitude[j] * cos(turn), im = in->amplitude[j] * sin(turn);
     d.value += re;
     d.slope -= in->c * re - t * im;
-    d.wrong += in->wrong[j] + unit * in->amplitude[j] * (2 * fabs(t * epsilon) + fabs(turn) + (double)(in->n + 8));
+    d.wrong +=
+        in->wrong[j] + unit * in->amplitude[j] * (2 * fabs(t * epsilon) + fabs(turn) + (double)(in->n + 8));
     sum += in->amplitude[j];
   }
   d.wrong += 8 * unit * sum * (fabs(in->log_moment) + in->c * epsilon);
@@ -220,8 +232,8 @@ static double lower_at(const integral_t *in, double epsilon) {
 /* ---- epsilon ---- */
 
 /*
- * Where the sum is the target, by Newton on its log; how far from there its error may reach, in *away. False where the
- * error is too large a part of the sum to say.
+ * Where the sum is the target, by Newton on its log; how far from there its error may reach, in *away. False
+ * where the error is too large a part of the sum to say.
  */
 static bool newton(const integral_t *in, double log_delta, double *epsilon, double *away) {
   double most = 3 / in->c;
@@ -265,16 +277,15 @@ static tacit_bracket_t solve(const integral_t *in, double guess, double log_delt
 
 /* ---- both queries ---- */
 
-static bool prepare(tacit_contour_problem_t *p, bool is_delta, double target, tacit_contour_plan_t *plan, integral_t *in) {
+static bool prepare(tacit_contour_problem_t *p, bool is_delta, double target, tacit_contour_plan_t *plan,
+                    integral_t *in) {
   return tacit_contour_plan(p, is_delta, target, plan) && integrate(p, plan, in);
 }
 
-static bool is_empty(const tacit_contour_problem_t *p) {
-  return p->n == 0 && !(p->rho > 0);
-}
+static bool is_empty(const tacit_contour_problem_t *p) { return p->n == 0 && !(p->rho > 0); }
 
-tacit_status_t tacit_contour_epsilon(const tacit_event_t *events, size_t n, tacit_direction_t direction, double log_delta,
-                                     tacit_bracket_t *epsilon, tacit_error_t *err) {
+tacit_status_t tacit_contour_epsilon(const tacit_event_t *events, size_t n, tacit_direction_t direction,
+                                     double log_delta, tacit_bracket_t *epsilon, tacit_error_t *err) {
   tacit_contour_problem_t p;
   tacit_contour_plan_t plan;
   integral_t in = {0};
@@ -293,9 +304,9 @@ tacit_status_t tacit_contour_epsilon(const tacit_event_t *events, size_t n, taci
   return in.is_out_of_memory ? tacit_error_memory(err) : TACIT_OK;
 }
 
-tacit_status_t tacit_contour_log_delta_planned(const tacit_event_t *events, size_t n, tacit_direction_t direction,
-                                               double epsilon, double digits, tacit_bracket_t *log_delta,
-                                               tacit_error_t *err) {
+tacit_status_t tacit_contour_log_delta_planned(const tacit_event_t *events, size_t n,
+                                               tacit_direction_t direction, double epsilon, double digits,
+                                               tacit_bracket_t *log_delta, tacit_error_t *err) {
   tacit_contour_problem_t p;
   tacit_contour_plan_t plan;
   integral_t in = {0};
@@ -315,7 +326,7 @@ tacit_status_t tacit_contour_log_delta_planned(const tacit_event_t *events, size
   return in.is_out_of_memory ? tacit_error_memory(err) : TACIT_OK;
 }
 
-tacit_status_t tacit_contour_log_delta(const tacit_event_t *events, size_t n, tacit_direction_t direction, double epsilon,
-                                       tacit_bracket_t *log_delta, tacit_error_t *err) {
+tacit_status_t tacit_contour_log_delta(const tacit_event_t *events, size_t n, tacit_direction_t direction,
+                                       double epsilon, tacit_bracket_t *log_delta, tacit_error_t *err) {
   return tacit_contour_log_delta_planned(events, n, direction, epsilon, usual_digits, log_delta, err);
 }

@@ -1,5 +1,6 @@
 /*
- * The plan of the integral of contour.c: the releases, merged, and a saddle point, period and length by estimates of a few of them.
+ * The plan of the integral of contour.c: the releases, merged, and a saddle point, period and length by
+ * estimates of a few of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +15,7 @@ static const double pi = 3.14159265358979323846;
 
 /* ---- the composition ---- */
 
-static int sign_of(double x) {
-  return (x > 0) - (x < 0);
-}
+static int sign_of(double x) { return (x > 0) - (x < 0); }
 
 static int compare(const void *left, const void *right) {
   const tacit_factor_t *a = left, *b = right;
@@ -69,8 +68,8 @@ void tacit_contour_problem_clear(tacit_contour_problem_t *p) {
 tacit_status_t tacit_contour_problem_init(tacit_contour_problem_t *p, const tacit_event_t *events, size_t n,
                                           tacit_direction_t direction, double digits, tacit_error_t *err) {
   *p = (tacit_contour_problem_t){.is_add = direction == TACIT_DIRECTION_ADD,
-                   .factors = tacit_alloc(n + 1, sizeof *p->factors),
-                   .work = tacit_moment_work_new()};
+                                 .factors = tacit_alloc(n + 1, sizeof *p->factors),
+                                 .work = tacit_moment_work_new()};
   if (p->factors == NULL || p->work == NULL) {
     tacit_contour_problem_clear(p);
     return tacit_error_memory(err);
@@ -89,9 +88,9 @@ static double log_tail(double rate, size_t top) {
 }
 
 /*
- * Keep multiplicities until what is left out weighs at most e^log_mass. Left out at all, because E r^(s + 1) over all of
- * them is infinite: P without them is a part of P, so that delta is at most their mass too small for remove, e^eps times
- * it too large for add.
+ * Keep multiplicities until what is left out weighs at most e^log_mass. Left out at all, because E r^(s + 1)
+ * over all of them is infinite: P without them is a part of P, so that delta is at most their mass too small
+ * for remove, e^eps times it too large for add.
  */
 static void set_tops(tacit_contour_problem_t *p, double log_mass) {
   double sum = 0, target = log_mass - log(p->count);
@@ -108,8 +107,8 @@ static void set_tops(tacit_contour_problem_t *p, double log_mass) {
 }
 
 /*
- * A few of the factors for planning: of each stratum in their order, the last, which has the least noise and matters most
- * where the tilt is large, and one in the middle with the counts of all others.
+ * A few of the factors for planning: of each stratum in their order, the last, which has the least noise and
+ * matters most where the tilt is large, and one in the middle with the counts of all others.
  */
 static void set_proxies(tacit_contour_problem_t *p) {
   size_t n_strata = p->n < max_strata ? p->n : max_strata;
@@ -162,12 +161,13 @@ static void approximate(tacit_contour_plan_t *plan, const tacit_cumulants_t *k, 
 }
 
 /*
- * One evaluation of the search: the estimate at c, and Newton's step in log c towards K'(c) - 1/c - 1/(c + 1) = target,
- * or, for is_delta, towards the approximation at that epsilon being target. Both are monotone or nearly so, with
- * derivatives c and about -c^2 times the second derivative. *miss, in units of log delta, has the sign of the step.
+ * One evaluation of the search: the estimate at c, and Newton's step in log c towards K'(c) - 1/c - 1/(c + 1)
+ * = target, or, for is_delta, towards the approximation at that epsilon being target. Both are monotone or
+ * nearly so, with derivatives c and about -c^2 times the second derivative. *miss, in units of log delta, has
+ * the sign of the step.
  */
-static bool try_saddle(const tacit_contour_problem_t *p, bool is_delta, double target, double c, tacit_contour_plan_t *plan, double *step,
-                       double *miss) {
+static bool try_saddle(const tacit_contour_problem_t *p, bool is_delta, double target, double c,
+                       tacit_contour_plan_t *plan, double *step, double *miss) {
   tacit_cumulants_t k;
   if (!estimate(p, c, &k)) {
     return false;
@@ -179,8 +179,10 @@ static bool try_saddle(const tacit_contour_problem_t *p, bool is_delta, double t
   return true;
 }
 
-/* Newton within a shrinking interval of log c, bisecting where that fails: K'' may jump by orders of magnitude. */
-static bool find_saddle(const tacit_contour_problem_t *p, bool is_delta, double target, tacit_contour_plan_t *plan) {
+/* Newton within a shrinking interval of log c, bisecting where that fails: K'' may jump by orders of
+ * magnitude. */
+static bool find_saddle(const tacit_contour_problem_t *p, bool is_delta, double target,
+                        tacit_contour_plan_t *plan) {
   double at = 0, low = -21, high = 21;
   for (int i = 0; i < 60; i++) {
     double step = -1, miss = -1;
@@ -197,12 +199,12 @@ static bool find_saddle(const tacit_contour_problem_t *p, bool is_delta, double 
   return false;
 }
 
-double tacit_contour_log_chernoff(double c) {
-  return -c * log1p(1 / c) - log1p(c);
-}
+double tacit_contour_log_chernoff(double c) { return -c * log1p(1 / c) - log1p(c); }
 
-double tacit_contour_period(const tacit_contour_problem_t *p, const tacit_contour_plan_t *plan, double far, double log_far) {
-  double excess = log_far - far * plan->epsilon + tacit_contour_log_chernoff(far) - plan->log_delta + p->digits;
+double tacit_contour_period(const tacit_contour_problem_t *p, const tacit_contour_plan_t *plan, double far,
+                            double log_far) {
+  double excess =
+      log_far - far * plan->epsilon + tacit_contour_log_chernoff(far) - plan->log_delta + p->digits;
   return fmax(excess, 1) / (far - plan->c);
 }
 
@@ -218,7 +220,8 @@ static bool choose_period(const tacit_contour_problem_t *p, tacit_contour_plan_t
   plan->far = tacit_contour_short_number(plan->c + away);
   for (int turn = 0; turn < 2; turn++, ratio = 1 / ratio) {
     for (double next = away * ratio; next > 1e-12 * away && next < 1e6 * away; next *= ratio) {
-      double far = tacit_contour_short_number(plan->c + next), period = far > plan->c ? period_for(p, plan, far) : INFINITY;
+      double far = tacit_contour_short_number(plan->c + next),
+             period = far > plan->c ? period_for(p, plan, far) : INFINITY;
       bool is_worse = period > best || (isinf(period) && ratio > 1);
       if (is_worse || !(far > plan->c)) {
         break;
@@ -235,7 +238,8 @@ static bool choose_period(const tacit_contour_problem_t *p, tacit_contour_plan_t
 /* How far to go along the line until the rest, int |M| / t^2, is negligible. */
 static bool choose_length(const tacit_contour_problem_t *p, tacit_contour_plan_t *plan) {
   double allowed = plan->log_delta - p->digits - (plan->log_moment - plan->c * plan->epsilon);
-  double length = fmax(6 / sqrt(plan->curvature), 4 * plan->step), ratio = 1.15, most = TACIT_CONTOUR_MAX_POINTS * plan->step;
+  double length = fmax(6 / sqrt(plan->curvature), 4 * plan->step), ratio = 1.15,
+         most = TACIT_CONTOUR_MAX_POINTS * plan->step;
   for (; length < most; length *= ratio) {
     double decay = -p->rho * length * length;
     for (size_t j = 0; j < p->n_proxies; j++) {
@@ -265,7 +269,8 @@ static double allowed_drop(const tacit_contour_problem_t *p, const tacit_contour
   return plan->log_delta - p->digits - (p->is_add ? fmax(plan->epsilon, 0) : 0);
 }
 
-bool tacit_contour_plan(tacit_contour_problem_t *p, bool is_delta, double target, tacit_contour_plan_t *plan) {
+bool tacit_contour_plan(tacit_contour_problem_t *p, bool is_delta, double target,
+                        tacit_contour_plan_t *plan) {
   if (p->count > 0x1p53) {
     return false; /* counts are doubles */
   }

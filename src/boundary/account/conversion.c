@@ -1,19 +1,15 @@
 /*
- * zCDP and Renyi conversions, for comparison: never below the exact epsilon. Every order alpha = 1 + e^x gives a
- * valid bound, so that the optimal one need not be exact.
+ * zCDP and Renyi conversions, for comparison: never below the exact epsilon. Every order alpha = 1 + e^x
+ * gives a valid bound, so that the optimal one need not be exact.
  */
 #include <float.h>
 #include <math.h>
 
 #include "account/account_internal.h"
 
-double tacit_log_below(double delta) {
-  return log(delta) * (1 + 2 * DBL_EPSILON);
-}
+double tacit_log_below(double delta) { return log(delta) * (1 + 2 * DBL_EPSILON); }
 
-double tacit_log_above(double delta) {
-  return log(delta) * (1 - 2 * DBL_EPSILON);
-}
+double tacit_log_above(double delta) { return log(delta) * (1 - 2 * DBL_EPSILON); }
 
 double tacit_exp_above(double log_delta) {
   if (isinf(log_delta) && log_delta < 0) {

@@ -1,5 +1,6 @@
 /*
- * Discrete distributions of the privacy loss: those of discrete mechanisms, and the pairs and profiles that users give.
+ * Discrete distributions of the privacy loss: those of discrete mechanisms, and the pairs and profiles that
+ * users give.
  */
 #include <float.h>
 #include <math.h>
@@ -17,8 +18,8 @@ void tacit_table_clear(tacit_table_t *table) {
   *table = (tacit_table_t){0};
 }
 
-tacit_status_t tacit_table_init(tacit_table_t *table, size_t n, const double *loss, const double *p, const double *q,
-                                tacit_error_t *err) {
+tacit_status_t tacit_table_init(tacit_table_t *table, size_t n, const double *loss, const double *p,
+                                const double *q, tacit_error_t *err) {
   *table = (tacit_table_t){.n = n, .loss = tacit_alloc(n, 5 * sizeof(double))};
   if (table->loss == NULL) {
     return tacit_error_memory(err);
@@ -59,8 +60,8 @@ void tacit_table_tails(const tacit_table_t *table, double loss, tacit_tails_t *t
     return;
   }
   size_t at = lower - 1;
-  *tails = (tacit_tails_t){table->p_above[at], table->q_above[at], table->p_below[at], table->q_below[at],
-                           table->error,       loss_error};
+  *tails = (tacit_tails_t){table->p_above[at], table->q_above[at], table->p_below[at],
+                           table->q_below[at], table->error,       loss_error};
 }
 
 /* ---- files ---- */
@@ -101,7 +102,8 @@ static bool parse_row(const char *line, size_t n, double row[2]) {
 }
 
 /* A header line "a,b" and rows of two finite numbers. */
-static tacit_status_t read_columns(columns_t *columns, const char *path, const char *header, tacit_error_t *err) {
+static tacit_status_t read_columns(columns_t *columns, const char *path, const char *header,
+                                   tacit_error_t *err) {
   char *bytes;
   size_t n, line_number = 0;
   tacit_status_t status = tacit_file_read(path, max_curve_bytes, &bytes, &n, err);
@@ -114,19 +116,21 @@ static tacit_status_t read_columns(columns_t *columns, const char *path, const c
     line_number++;
     if (line_number == 1) {
       if (shown != strlen(header) || strncmp(line, header, shown) != 0) {
-        status = tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:1:1: expected the header '%s'", path, header);
+        status =
+            tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:1:1: expected the header '%s'", path, header);
       }
     } else if (shown > 0) {
-      status = parse_row(line, shown, row)
-                   ? push(columns, row, err)
-                   : tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:%zu:1: expected two finite numbers, '%s'", path,
-                                     line_number, header);
+      status = parse_row(line, shown, row) ? push(columns, row, err)
+                                           : tacit_error_set(err, TACIT_ERR_SYNTAX, path,
+                                                             "%s:%zu:1: expected two finite numbers, '%s'",
+                                                             path, line_number, header);
     }
     line += length + (line[length] == '\n');
   }
   tacit_free(bytes);
   if (status == TACIT_OK && columns->n == 0) {
-    status = tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:2:1: expected rows of '%s', found none", path, header);
+    status = tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:2:1: expected rows of '%s', found none", path,
+                             header);
   }
   return status;
 }
@@ -137,8 +141,8 @@ static int compare_first(const void *a, const void *b) {
 }
 
 /* rows (loss, p, q), shape (n, 3), sorted by loss; equal losses stay apart, which tails do not mind. */
-static tacit_status_t finish(tacit_curve_t **out, double *rows, size_t n, double infinite, double infinite_lower,
-                             bool is_profile, tacit_error_t *err) {
+static tacit_status_t finish(tacit_curve_t **out, double *rows, size_t n, double infinite,
+                             double infinite_lower, bool is_profile, tacit_error_t *err) {
   double *work = tacit_alloc(n > 0 ? n : 1, 3 * sizeof *work);
   tacit_curve_t *curve = tacit_alloc_zero(1, sizeof *curve);
   tacit_status_t status = work != NULL && curve != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -163,7 +167,8 @@ static tacit_status_t finish(tacit_curve_t **out, double *rows, size_t n, double
   return status;
 }
 
-static tacit_status_t make_pair(tacit_curve_t **out, const columns_t *columns, const char *path, tacit_error_t *err) {
+static tacit_status_t make_pair(tacit_curve_t **out, const columns_t *columns, const char *path,
+                                tacit_error_t *err) {
   double sum_p = 0, sum_q = 0, infinite = 0;
   double *rows = tacit_alloc(columns->n, 3 * sizeof *rows);
   size_t n = 0;
@@ -174,7 +179,8 @@ static tacit_status_t make_pair(tacit_curve_t **out, const columns_t *columns, c
     double p = columns->x[2 * i], q = columns->x[2 * i + 1];
     if (p < 0 || q < 0 || p > 1 || q > 1) {
       tacit_free(rows);
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:%zu:1: probabilities must be from 0 to 1", path, i + 2);
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s:%zu:1: probabilities must be from 0 to 1", path,
+                             i + 2);
     }
     sum_p += p;
     sum_q += q;
@@ -190,7 +196,8 @@ static tacit_status_t make_pair(tacit_curve_t **out, const columns_t *columns, c
   tacit_status_t status = TACIT_OK;
   if (fabs(sum_p - 1) > 1e-9 || fabs(sum_q - 1) > 1e-9 || n == 0) {
     status = tacit_error_set(err, TACIT_ERR_SYNTAX, path,
-                             "%s: each column must sum to 1 within 1e-9, and some outcome have both above 0", path);
+                             "%s: each column must sum to 1 within 1e-9, and some outcome have both above 0",
+                             path);
   } else { /* what the columns lack or have too much is charged */
     double miss = 2 * fmax(fabs(sum_p - 1), fabs(sum_q - 1));
     status = finish(out, rows, n, infinite + miss, fmax(infinite - miss, 0), false, err);
@@ -208,7 +215,8 @@ tacit_status_t tacit_curve_read_pair(tacit_curve_t **curve, const char *path, ta
   return status;
 }
 
-/* Points (y, H) of the profile, mirrored to y < 1 by H(1/y) = 1 - 1/y + H(y)/y, sorted by y; shape (2 n + 1, 2). */
+/* Points (y, H) of the profile, mirrored to y < 1 by H(1/y) = 1 - 1/y + H(y)/y, sorted by y; shape (2 n + 1,
+ * 2). */
 static void mirror_points(const columns_t *columns, double *points, size_t *n_points) {
   size_t n = 0;
   points[0] = 0; /* y = 0: nothing is bought */
@@ -268,7 +276,8 @@ static tacit_status_t make_profile(tacit_curve_t **out, const columns_t *columns
   size_t n_rows = 0;
   for (size_t i = 1; i < n; i++) {
     const double *b = points + 2 * i, *a = b - 2, *c = b + 2;
-    double before = (a[1] - b[1]) / (b[0] - a[0]), after = i + 1 < n ? fmax((b[1] - c[1]) / (c[0] - b[0]), 0) : 0;
+    double before = (a[1] - b[1]) / (b[0] - a[0]),
+           after = i + 1 < n ? fmax((b[1] - c[1]) / (c[0] - b[0]), 0) : 0;
     if (before > after) { /* a corner of H is mass: q where the slope changes, p = y q */
       rows[3 * n_rows] = log(b[0]);
       rows[3 * n_rows + 1] = b[0] * (before - after);
@@ -277,8 +286,9 @@ static tacit_status_t make_profile(tacit_curve_t **out, const columns_t *columns
     }
   }
   tacit_status_t status =
-      n_rows > 0 ? finish(out, rows, n_rows, points[2 * n - 1], points[2 * n - 1] * (1 - 0x1p-50), true, err)
-                 : tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s: the profile says nothing: delta is 1", path);
+      n_rows > 0
+          ? finish(out, rows, n_rows, points[2 * n - 1], points[2 * n - 1] * (1 - 0x1p-50), true, err)
+          : tacit_error_set(err, TACIT_ERR_SYNTAX, path, "%s: the profile says nothing: delta is 1", path);
   tacit_free(points);
   return status;
 }
@@ -296,7 +306,8 @@ static int compare_shift(const void *a, const void *b) {
   return compare_first((const double *)a + 1, (const double *)b + 1);
 }
 
-static tacit_status_t make_mixture(tacit_curve_t **out, columns_t *columns, const char *path, tacit_error_t *err) {
+static tacit_status_t make_mixture(tacit_curve_t **out, columns_t *columns, const char *path,
+                                   tacit_error_t *err) {
   tacit_curve_t *curve = tacit_alloc_zero(1, sizeof *curve);
   double sum = 0, farthest = 0;
   if (curve == NULL) {
@@ -317,8 +328,10 @@ static tacit_status_t make_mixture(tacit_curve_t **out, columns_t *columns, cons
   if (!is_valid || !(fabs(sum - 1) <= 1e-9) || !(farthest > 0)) {
     tacit_free(curve);
     return tacit_error_set(err, TACIT_ERR_SYNTAX, path,
-                           "%s: expected up to %d rows of a weight and a shift in noise sds from 0 to 1e6, the weights adding up to 1 "
-                           "within 1e-9 and some shift above 0", path, TACIT_MAX_MULTIPLICITY);
+                           "%s: expected up to %d rows of a weight and a shift in noise sds from 0 to 1e6, "
+                           "the weights adding up to 1 "
+                           "within 1e-9 and some shift above 0",
+                           path, TACIT_MAX_MULTIPLICITY);
   }
   curve->infinite = sum < 1 ? 2 * (1 - sum) : 0; /* what the weights lack is charged */
   *out = curve;

@@ -19,16 +19,21 @@ typedef struct key {
 
 #define FIELD(name) offsetof(tacit_event_t, name)
 
-static const key_t sigma_key = {"sigma", FIELD(noise_multiplier), 0, INFINITY, "noise sd / sensitivity, from 0"};
-static const key_t scale_key = {"scale", FIELD(noise_multiplier), 0, INFINITY, "noise scale / sensitivity, from 0"};
+static const key_t sigma_key = {"sigma", FIELD(noise_multiplier), 0, INFINITY,
+                                "noise sd / sensitivity, from 0"};
+static const key_t scale_key = {"scale", FIELD(noise_multiplier), 0, INFINITY,
+                                "noise scale / sensitivity, from 0"};
 static const key_t rate_key = {"q", FIELD(sampling_rate), 0, 1, "the sampling rate, from 0 to 1"};
 static const key_t probability_key = {"p", FIELD(probability), 0, 1,
                                       "the probability of a uniform answer, above 0 and at most 1"};
 static const key_t buckets_key = {"buckets", FIELD(buckets), 1, 1e15, "the number of answers, from 2"};
-static const key_t delta_key = {"sensitivity", FIELD(sensitivity), 0, 300,
-                                "how far a record moves the log ratio, above 0 and at most 300"}; /* e^-300: probabilities are still numbers */
+static const key_t delta_key = {
+    "sensitivity", FIELD(sensitivity), 0, 300,
+    "how far a record moves the log ratio, above 0 and at most 300"}; /* e^-300: probabilities are still
+                                                                         numbers */
 static const key_t noise_key = {"sigma", FIELD(sigma), 0, INFINITY, "the noise sd of the log ratio, above 0"};
-static const key_t rho_key = {"rho", FIELD(rho), 0, INFINITY, "rho of the Gaussian releases made with each bit, above 0"};
+static const key_t rho_key = {"rho", FIELD(rho), 0, INFINITY,
+                              "rho of the Gaussian releases made with each bit, above 0"};
 static const key_t together_key = {"together", FIELD(together), 1, 1e15,
                                    "the number of bits made after the Gaussian releases of all, from 2"};
 static const key_t shift_key = {"sensitivity", FIELD(sensitivity), 0, 1e6,
@@ -42,13 +47,19 @@ static const key_t total_rho_key = {"rho", FIELD(rho), 0, INFINITY, "a number ab
 static const key_t xi_key = {"xi", FIELD(xi), 0, INFINITY, "a number above 0"};
 static const key_t mean_key = {"mean", FIELD(mean), 0, 1e15, "the mean number of repetitions, above 0"};
 static const key_t tnb_mean_key = {"mean", FIELD(mean), 1, 1e15, "the mean number of repetitions, above 1"};
-static const key_t shape_key = {"shape", FIELD(shape), -1, 1e6, "the shape of a negative binomial distribution, above -1"};
+static const key_t shape_key = {"shape", FIELD(shape), -1, 1e6,
+                                "the shape of a negative binomial distribution, above -1"};
 static const key_t leaves_key = {"leaves", FIELD(draws), 0, 1e15, "the number of leaves, from 1"};
-static const key_t threshold_key = {"threshold", FIELD(epsilon), 0, INFINITY, "the threshold's noise scale / sensitivity, above 0"};
-static const key_t query_key = {"query", FIELD(mean), 0, INFINITY, "the queries' noise scale / sensitivity, above 0"};
-static const key_t positives_key = {"positives", FIELD(draws), 0, 1e15, "the number of answers above, from 1"};
-static const key_t kappa_key = {"kappa", FIELD(kappa), 0, 2, "the root of the information, above 0 and at most 2"};
-static const key_t cap_key = {"cap", FIELD(cap), 0, 0.999, "the largest acceptance, above 0 and at most 0.999"};
+static const key_t threshold_key = {"threshold", FIELD(epsilon), 0, INFINITY,
+                                    "the threshold's noise scale / sensitivity, above 0"};
+static const key_t query_key = {"query", FIELD(mean), 0, INFINITY,
+                                "the queries' noise scale / sensitivity, above 0"};
+static const key_t positives_key = {"positives", FIELD(draws), 0, 1e15,
+                                    "the number of answers above, from 1"};
+static const key_t kappa_key = {"kappa", FIELD(kappa), 0, 2,
+                                "the root of the information, above 0 and at most 2"};
+static const key_t cap_key = {"cap", FIELD(cap), 0, 0.999,
+                              "the largest acceptance, above 0 and at most 0.999"};
 
 enum { max_keys = 5 };
 
@@ -63,60 +74,123 @@ typedef struct form {
 /* The first of a kind and sampling is how such an event is written; the others are other names of it. */
 static const form_t forms[] = {
     {"gaussian", TACIT_EVENT_GAUSSIAN, TACIT_SAMPLING_NONE, {&sigma_key}, "gaussian:sigma=S"},
-    {"poisson-gaussian", TACIT_EVENT_GAUSSIAN, TACIT_SAMPLING_POISSON, {&rate_key, &sigma_key},
+    {"poisson-gaussian",
+     TACIT_EVENT_GAUSSIAN,
+     TACIT_SAMPLING_POISSON,
+     {&rate_key, &sigma_key},
      "poisson-gaussian:q=Q,sigma=S"},
-    {"fixed-size-gaussian", TACIT_EVENT_GAUSSIAN, TACIT_SAMPLING_WITHOUT_REPLACEMENT, {&rate_key, &sigma_key},
+    {"fixed-size-gaussian",
+     TACIT_EVENT_GAUSSIAN,
+     TACIT_SAMPLING_WITHOUT_REPLACEMENT,
+     {&rate_key, &sigma_key},
      "fixed-size-gaussian:q=Q,sigma=S"},
-    {"multiplicity-gaussian", TACIT_EVENT_GAUSSIAN, TACIT_SAMPLING_MULTIPLICITY, {&rate_key, &sigma_key},
+    {"multiplicity-gaussian",
+     TACIT_EVENT_GAUSSIAN,
+     TACIT_SAMPLING_MULTIPLICITY,
+     {&rate_key, &sigma_key},
      "multiplicity-gaussian:q=Q,sigma=S"},
-    {"replacement-gaussian", TACIT_EVENT_GAUSSIAN, TACIT_SAMPLING_WITH_REPLACEMENT, {&records_key, &draws_key, &sigma_key},
+    {"replacement-gaussian",
+     TACIT_EVENT_GAUSSIAN,
+     TACIT_SAMPLING_WITH_REPLACEMENT,
+     {&records_key, &draws_key, &sigma_key},
      "replacement-gaussian:records=N,draws=B,sigma=S"},
-    {"truncated-gaussian", TACIT_EVENT_GAUSSIAN, TACIT_SAMPLING_TRUNCATED_POISSON,
-     {&rate_key, &records_key, &limit_key, &sigma_key}, "truncated-gaussian:q=Q,records=N,limit=B,sigma=S"},
-    {"gaussian-mixture", TACIT_EVENT_GAUSSIAN_MIXTURE, TACIT_SAMPLING_NONE, {NULL}, "gaussian-mixture:FILE.csv"},
+    {"truncated-gaussian",
+     TACIT_EVENT_GAUSSIAN,
+     TACIT_SAMPLING_TRUNCATED_POISSON,
+     {&rate_key, &records_key, &limit_key, &sigma_key},
+     "truncated-gaussian:q=Q,records=N,limit=B,sigma=S"},
+    {"gaussian-mixture",
+     TACIT_EVENT_GAUSSIAN_MIXTURE,
+     TACIT_SAMPLING_NONE,
+     {NULL},
+     "gaussian-mixture:FILE.csv"},
     {"laplace", TACIT_EVENT_LAPLACE, TACIT_SAMPLING_NONE, {&scale_key}, "laplace:scale=B"},
-    {"poisson-laplace", TACIT_EVENT_LAPLACE, TACIT_SAMPLING_POISSON, {&rate_key, &scale_key},
+    {"poisson-laplace",
+     TACIT_EVENT_LAPLACE,
+     TACIT_SAMPLING_POISSON,
+     {&rate_key, &scale_key},
      "poisson-laplace:q=Q,scale=B"},
-    {"discrete-gaussian", TACIT_EVENT_DISCRETE_GAUSSIAN, TACIT_SAMPLING_NONE, {&sigma_key, &shift_key},
+    {"discrete-gaussian",
+     TACIT_EVENT_DISCRETE_GAUSSIAN,
+     TACIT_SAMPLING_NONE,
+     {&sigma_key, &shift_key},
      "discrete-gaussian:sigma=S[,sensitivity=D]"},
-    {"poisson-discrete-gaussian", TACIT_EVENT_DISCRETE_GAUSSIAN, TACIT_SAMPLING_POISSON, {&rate_key, &sigma_key},
+    {"poisson-discrete-gaussian",
+     TACIT_EVENT_DISCRETE_GAUSSIAN,
+     TACIT_SAMPLING_POISSON,
+     {&rate_key, &sigma_key},
      "poisson-discrete-gaussian:q=Q,sigma=S"},
-    {"discrete-laplace", TACIT_EVENT_DISCRETE_LAPLACE, TACIT_SAMPLING_NONE, {&scale_key, &shift_key},
+    {"discrete-laplace",
+     TACIT_EVENT_DISCRETE_LAPLACE,
+     TACIT_SAMPLING_NONE,
+     {&scale_key, &shift_key},
      "discrete-laplace:scale=B[,sensitivity=D]"},
-    {"poisson-discrete-laplace", TACIT_EVENT_DISCRETE_LAPLACE, TACIT_SAMPLING_POISSON, {&rate_key, &scale_key, &shift_key},
+    {"poisson-discrete-laplace",
+     TACIT_EVENT_DISCRETE_LAPLACE,
+     TACIT_SAMPLING_POISSON,
+     {&rate_key, &scale_key, &shift_key},
      "poisson-discrete-laplace:q=Q,scale=B[,sensitivity=D]"},
-    {"approximate", TACIT_EVENT_APPROXIMATE, TACIT_SAMPLING_NONE, {&epsilon_key, &delta_of_key},
+    {"approximate",
+     TACIT_EVENT_APPROXIMATE,
+     TACIT_SAMPLING_NONE,
+     {&epsilon_key, &delta_of_key},
      "approximate:epsilon=E[,delta=D]"},
     {"pure", TACIT_EVENT_APPROXIMATE, TACIT_SAMPLING_NONE, {&epsilon_key}, "pure:epsilon=E"},
-    {"permute-and-flip", TACIT_EVENT_APPROXIMATE, TACIT_SAMPLING_NONE, {&epsilon_key}, "permute-and-flip:epsilon=E"},
-    {"sparse-vector", TACIT_EVENT_APPROXIMATE, TACIT_SAMPLING_NONE, {&threshold_key, &query_key, &positives_key},
+    {"permute-and-flip",
+     TACIT_EVENT_APPROXIMATE,
+     TACIT_SAMPLING_NONE,
+     {&epsilon_key},
+     "permute-and-flip:epsilon=E"},
+    {"sparse-vector",
+     TACIT_EVENT_APPROXIMATE,
+     TACIT_SAMPLING_NONE,
+     {&threshold_key, &query_key, &positives_key},
      "sparse-vector:threshold=B,query=C,positives=N"},
     {"tree", TACIT_EVENT_GAUSSIAN, TACIT_SAMPLING_NONE, {&sigma_key, &leaves_key}, "tree:sigma=S,leaves=N"},
     {"zcdp", TACIT_EVENT_ZCDP, TACIT_SAMPLING_NONE, {&total_rho_key, &xi_key}, "zcdp:rho=R[,xi=X]"},
     {"exponential", TACIT_EVENT_EXPONENTIAL, TACIT_SAMPLING_NONE, {&epsilon_key}, "exponential:epsilon=E"},
-    {"repeat-poisson", TACIT_EVENT_REPEAT_POISSON, TACIT_SAMPLING_NONE, {&mean_key, &sigma_key},
+    {"repeat-poisson",
+     TACIT_EVENT_REPEAT_POISSON,
+     TACIT_SAMPLING_NONE,
+     {&mean_key, &sigma_key},
      "repeat-poisson:mean=M,sigma=S"},
-    {"repeat-negative-binomial", TACIT_EVENT_REPEAT_BINOMIAL, TACIT_SAMPLING_NONE, {&tnb_mean_key, &shape_key, &sigma_key},
+    {"repeat-negative-binomial",
+     TACIT_EVENT_REPEAT_BINOMIAL,
+     TACIT_SAMPLING_NONE,
+     {&tnb_mean_key, &shape_key, &sigma_key},
      "repeat-negative-binomial:mean=M,shape=H,sigma=S"},
-    {"randomized-response", TACIT_EVENT_RANDOMIZED_RESPONSE, TACIT_SAMPLING_NONE, {&probability_key, &buckets_key},
+    {"randomized-response",
+     TACIT_EVENT_RANDOMIZED_RESPONSE,
+     TACIT_SAMPLING_NONE,
+     {&probability_key, &buckets_key},
      "randomized-response:p=P,buckets=N"},
     {"pair", TACIT_EVENT_PAIR, TACIT_SAMPLING_NONE, {NULL}, "pair:FILE.csv"},
     {"profile", TACIT_EVENT_PROFILE, TACIT_SAMPLING_NONE, {NULL}, "profile:FILE.csv"},
-    {"penalty-bit", TACIT_EVENT_PENALTY_BIT, TACIT_SAMPLING_NONE, {&delta_key, &noise_key, &rho_key, &together_key},
+    {"penalty-bit",
+     TACIT_EVENT_PENALTY_BIT,
+     TACIT_SAMPLING_NONE,
+     {&delta_key, &noise_key, &rho_key, &together_key},
      "penalty-bit:sensitivity=D,sigma=S[,rho=R[,together=N]]"},
-    {"probit-bit", TACIT_EVENT_PROBIT_BIT, TACIT_SAMPLING_NONE, {&delta_key, &noise_key, &rho_key, &together_key},
+    {"probit-bit",
+     TACIT_EVENT_PROBIT_BIT,
+     TACIT_SAMPLING_NONE,
+     {&delta_key, &noise_key, &rho_key, &together_key},
      "probit-bit:sensitivity=D,sigma=S[,rho=R[,together=N]]"},
-    {"barker-bit", TACIT_EVENT_BARKER_BIT, TACIT_SAMPLING_NONE, {&delta_key, &rho_key, &together_key},
+    {"barker-bit",
+     TACIT_EVENT_BARKER_BIT,
+     TACIT_SAMPLING_NONE,
+     {&delta_key, &rho_key, &together_key},
      "barker-bit:sensitivity=D[,rho=R[,together=N]]"},
-    {"arcsine-bit", TACIT_EVENT_ARCSINE_BIT, TACIT_SAMPLING_NONE, {&delta_key, &kappa_key, &cap_key, &rho_key, &together_key},
+    {"arcsine-bit",
+     TACIT_EVENT_ARCSINE_BIT,
+     TACIT_SAMPLING_NONE,
+     {&delta_key, &kappa_key, &cap_key, &rho_key, &together_key},
      "arcsine-bit:sensitivity=D,kappa=K,cap=A[,rho=R[,together=N]]"},
 };
 
 enum { n_forms = sizeof forms / sizeof forms[0] };
 
-const char *tacit_event_help(size_t i) {
-  return i < n_forms ? forms[i].help : NULL;
-}
+const char *tacit_event_help(size_t i) { return i < n_forms ? forms[i].help : NULL; }
 
 static const form_t *form_of(const tacit_event_t *event) {
   for (size_t i = 0; i < n_forms; i++) {
@@ -133,13 +207,12 @@ static bool is_whole(const key_t *key) {
 }
 
 static bool is_optional(const key_t *key) {
-  return key == &rho_key || key == &together_key || key == &shift_key || key == &delta_of_key || key == &xi_key;
+  return key == &rho_key || key == &together_key || key == &shift_key || key == &delta_of_key ||
+         key == &xi_key;
 }
 
 /* The lower end is a limit, of which accountants know the cost. */
-static bool has_limit(const key_t *key) {
-  return key == &sigma_key || key == &scale_key || key == &rate_key;
-}
+static bool has_limit(const key_t *key) { return key == &sigma_key || key == &scale_key || key == &rate_key; }
 
 /* Numbers are doubles at the key's offset, but for whole ones. */
 static double get(const tacit_event_t *event, const key_t *key) {
@@ -179,17 +252,18 @@ static tacit_status_t check(const tacit_event_t *event, bool allows_limits, taci
     double value = get(event, form->keys[i]);
     bool is_absent = is_optional(form->keys[i]) && value <= 0 && value >= 0;
     if (!is_absent && !is_valid(form->keys[i], value, allows_limits)) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, form->keys[i]->name, "%s of a %s event must be %s%s, not %s",
-                             form->keys[i]->name, form->name, form->keys[i]->meaning,
-                             has_limit(form->keys[i]) && !allows_limits ? " but not 0" : "",
-                             tacit_number_format(value, number));
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, form->keys[i]->name, "%s of a %s event must be %s%s, not %s",
+          form->keys[i]->name, form->name, form->keys[i]->meaning,
+          has_limit(form->keys[i]) && !allows_limits ? " but not 0" : "", tacit_number_format(value, number));
     }
   }
   if (form->keys[0] == NULL && event->curve == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "curve", "a %s event needs its curve", form->name);
   }
   if (event->count < 1 || event->count > TACIT_MAX_COUNT) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "count", "the count of an event must be from 1 to 1e18, not %llu",
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "count",
+                           "the count of an event must be from 1 to 1e18, not %llu",
                            (unsigned long long)event->count);
   }
   if (memchr(event->label, '\0', sizeof event->label) == NULL) {
@@ -265,8 +339,8 @@ int tacit_event_compare(const tacit_event_t *left, const tacit_event_t *right) {
 #define SHOWN "event '%.60s'"
 
 /* "key=value", n bytes at `at`. */
-static tacit_status_t parse_key(tacit_event_t *event, const form_t *form, unsigned *given, const char *at, size_t n,
-                                const char *text, tacit_error_t *err) {
+static tacit_status_t parse_key(tacit_event_t *event, const form_t *form, unsigned *given, const char *at,
+                                size_t n, const char *text, tacit_error_t *err) {
   size_t n_key = strcspn(at, "=,");
   for (size_t i = 0; i < max_keys && form->keys[i] != NULL && n_key < n; i++) {
     const key_t *key = form->keys[i];
@@ -278,23 +352,25 @@ static tacit_status_t parse_key(tacit_event_t *event, const form_t *form, unsign
       return tacit_error_set(err, TACIT_ERR_SYNTAX, "event", SHOWN ": %s is given twice", text, key->name);
     }
     *given |= 1u << i;
-    if (!tacit_number_parse(at + n_key + 1, n - n_key - 1, &value) || isinf(value) || !is_valid(key, value, true)) {
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, "event", SHOWN ": %s must be a finite number: %s", text, key->name,
-                             key->meaning);
+    if (!tacit_number_parse(at + n_key + 1, n - n_key - 1, &value) || isinf(value) ||
+        !is_valid(key, value, true)) {
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, "event", SHOWN ": %s must be a finite number: %s", text,
+                             key->name, key->meaning);
     }
     set(event, key, value);
     return TACIT_OK;
   }
   if (n_key == n) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, "event", SHOWN ": expected KEY=NUMBER, as in %s", text, form->help);
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, "event", SHOWN ": expected KEY=NUMBER, as in %s", text,
+                           form->help);
   }
   return tacit_error_set(err, TACIT_ERR_UNKNOWN, "event", SHOWN ": unknown key '%.*s'; expected %s", text,
                          n_key < 30 ? (int)n_key : 30, at, form->help);
 }
 
 /*
- * A leaf is in as many of the finished nodes of a binary tree as their number has digits in base 2, and in no more: so many releases of
- * the noise multiplier, or one with that over the root.
+ * A leaf is in as many of the finished nodes of a binary tree as their number has digits in base 2, and in no
+ * more: so many releases of the noise multiplier, or one with that over the root.
  */
 static void finish_tree(tacit_event_t *event) {
   int depth = 0;
@@ -389,9 +465,10 @@ tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text, tacit_e
     return tacit_error_set(err, TACIT_ERR_SYNTAX, "event", SHOWN ": expected %s", text, form->help);
   }
   tacit_curve_t *curve;
-  tacit_status_t status = form->kind == TACIT_EVENT_PAIR      ? tacit_curve_read_pair(&curve, text + n + 1, err)
-                          : form->kind == TACIT_EVENT_PROFILE ? tacit_curve_read_profile(&curve, text + n + 1, err)
-                                                              : tacit_curve_read_mixture(&curve, text + n + 1, err);
+  tacit_status_t status = form->kind == TACIT_EVENT_PAIR ? tacit_curve_read_pair(&curve, text + n + 1, err)
+                          : form->kind == TACIT_EVENT_PROFILE
+                              ? tacit_curve_read_profile(&curve, text + n + 1, err)
+                              : tacit_curve_read_mixture(&curve, text + n + 1, err);
   event->curve = curve;
   return status;
 }
@@ -404,8 +481,8 @@ const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT
       continue;
     }
     char number[TACIT_NUMBER_SIZE];
-    n += (size_t)snprintf(text + n, TACIT_EVENT_TEXT_SIZE - n, "%c%s=%s", i == 0 ? ':' : ',', form->keys[i]->name,
-                          tacit_number_exact(get(event, form->keys[i]), number));
+    n += (size_t)snprintf(text + n, TACIT_EVENT_TEXT_SIZE - n, "%c%s=%s", i == 0 ? ':' : ',',
+                          form->keys[i]->name, tacit_number_exact(get(event, form->keys[i]), number));
   }
   return text;
 }

@@ -1,6 +1,6 @@
 /*
- * Events in the vocabulary of Google's dp_accounting library, by its own JSON form of them (DpEvent.to_named_tuple): another
- * implementation can recompute the guarantee.
+ * Events in the vocabulary of Google's dp_accounting library, by its own JSON form of them
+ * (DpEvent.to_named_tuple): another implementation can recompute the guarantee.
  */
 #include <math.h>
 
@@ -20,25 +20,26 @@ static void open_class(tacit_text_t *text, const char *name) {
 
 static bool put_mechanism(tacit_text_t *text, const tacit_event_t *event) {
   switch (event->kind) {
-    case TACIT_EVENT_GAUSSIAN:
-      open_class(text, "GaussianDpEvent");
-      number(text, "noise_multiplier", event->noise_multiplier);
-      break;
-    case TACIT_EVENT_LAPLACE:
-      open_class(text, "LaplaceDpEvent");
-      number(text, "noise_multiplier", event->noise_multiplier);
-      break;
-    case TACIT_EVENT_DISCRETE_GAUSSIAN:
-      open_class(text, "ZCDpEvent"); /* it knows no discrete Gaussian: the zCDP that bounds it [Canonne2020] */
-      number(text, "rho", 0.5 / event->noise_multiplier / event->noise_multiplier * (1 + 0x1p-50));
-      number(text, "xi", 0);
-      break;
-    case TACIT_EVENT_RANDOMIZED_RESPONSE:
-      open_class(text, "RandomizedResponseDpEvent");
-      number(text, "noise_parameter", event->probability);
-      number(text, "num_buckets", (double)event->buckets);
-      break;
-    default: return false;
+  case TACIT_EVENT_GAUSSIAN:
+    open_class(text, "GaussianDpEvent");
+    number(text, "noise_multiplier", event->noise_multiplier);
+    break;
+  case TACIT_EVENT_LAPLACE:
+    open_class(text, "LaplaceDpEvent");
+    number(text, "noise_multiplier", event->noise_multiplier);
+    break;
+  case TACIT_EVENT_DISCRETE_GAUSSIAN:
+    open_class(text, "ZCDpEvent"); /* it knows no discrete Gaussian: the zCDP that bounds it [Canonne2020] */
+    number(text, "rho", 0.5 / event->noise_multiplier / event->noise_multiplier * (1 + 0x1p-50));
+    number(text, "xi", 0);
+    break;
+  case TACIT_EVENT_RANDOMIZED_RESPONSE:
+    open_class(text, "RandomizedResponseDpEvent");
+    number(text, "noise_parameter", event->probability);
+    number(text, "num_buckets", (double)event->buckets);
+    break;
+  default:
+    return false;
   }
   tacit_text_printf(text, "}");
   return true;
@@ -47,17 +48,19 @@ static bool put_mechanism(tacit_text_t *text, const tacit_event_t *event) {
 /* Shares of records go as counts out of 10^9: the class knows no other form. */
 static bool put_sampled(tacit_text_t *text, const tacit_event_t *event) {
   switch (event->sampling) {
-    case TACIT_SAMPLING_NONE: return put_mechanism(text, event);
-    case TACIT_SAMPLING_POISSON:
-      open_class(text, "PoissonSampledDpEvent");
-      number(text, "sampling_probability", event->sampling_rate);
-      break;
-    case TACIT_SAMPLING_WITHOUT_REPLACEMENT:
-      open_class(text, "SampledWithoutReplacementDpEvent");
-      number(text, "source_dataset_size", 1e9);
-      number(text, "sample_size", ceil(event->sampling_rate * 1e9));
-      break;
-    default: return false;
+  case TACIT_SAMPLING_NONE:
+    return put_mechanism(text, event);
+  case TACIT_SAMPLING_POISSON:
+    open_class(text, "PoissonSampledDpEvent");
+    number(text, "sampling_probability", event->sampling_rate);
+    break;
+  case TACIT_SAMPLING_WITHOUT_REPLACEMENT:
+    open_class(text, "SampledWithoutReplacementDpEvent");
+    number(text, "source_dataset_size", 1e9);
+    number(text, "sample_size", ceil(event->sampling_rate * 1e9));
+    break;
+  default:
+    return false;
   }
   tacit_text_printf(text, ", \"event\": ");
   bool is_known = put_mechanism(text, event);
@@ -73,7 +76,8 @@ static bool put_counted(tacit_text_t *text, const tacit_event_t *event) {
   return is_known;
 }
 
-tacit_status_t tacit_events_json(const tacit_event_t *events, size_t n_events, char **json, tacit_error_t *err) {
+tacit_status_t tacit_events_json(const tacit_event_t *events, size_t n_events, char **json,
+                                 tacit_error_t *err) {
   *json = NULL;
   tacit_status_t status = tacit_events_check(events, n_events, err);
   if (status != TACIT_OK) {

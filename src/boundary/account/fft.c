@@ -1,6 +1,6 @@
 /*
- * Radix-2 Fourier transforms: decimation in frequency forward and in time back, so that neither needs a permutation,
- * and simple enough for the classical error bound to be theirs.
+ * Radix-2 Fourier transforms: decimation in frequency forward and in time back, so that neither needs a
+ * permutation, and simple enough for the classical error bound to be theirs.
  */
 #include <float.h>
 #include <math.h>
@@ -15,7 +15,8 @@ static const double pi = 3.14159265358979323846;
 static void set_root(double *root, size_t j, size_t n) {
   size_t eighth = 8 * j / n; /* 0..3 for j < n / 2 */
   bool is_swapped = eighth == 1 || eighth == 2;
-  double distance = is_swapped ? fabs((double)(4 * j) - (double)n) / 4 : (eighth == 3 ? (double)(n / 2 - j) : (double)j);
+  double distance =
+      is_swapped ? fabs((double)(4 * j) - (double)n) / 4 : (eighth == 3 ? (double)(n / 2 - j) : (double)j);
   double angle = 2 * pi * distance / (double)n, c = cos(angle), s = sin(angle);
   double cosine = is_swapped ? s : c, sine = is_swapped ? c : s;
   root[0] = 4 * j > n ? -cosine : cosine;
@@ -58,8 +59,8 @@ static inline void merge(double *restrict a, double *restrict b, const double *r
 }
 
 /*
- * Depth first below `cached` points, so that all further levels stay in the cache; level by level above it would
- * pass through memory log2(n) times.
+ * Depth first below `cached` points, so that all further levels stay in the cache; level by level above it
+ * would pass through memory log2(n) times.
  */
 enum { cached = 2048 };
 
@@ -95,13 +96,9 @@ static void backward(const tacit_fft_t *fft, double *x, size_t n) {
   }
 }
 
-void tacit_fft_forward(const tacit_fft_t *fft, double *x) {
-  forward(fft, x, fft->n);
-}
+void tacit_fft_forward(const tacit_fft_t *fft, double *x) { forward(fft, x, fft->n); }
 
-void tacit_fft_backward(const tacit_fft_t *fft, double *x) {
-  backward(fft, x, fft->n);
-}
+void tacit_fft_backward(const tacit_fft_t *fft, double *x) { backward(fft, x, fft->n); }
 
 size_t tacit_fft_mirror(size_t position) {
   if (position == 0) {

@@ -24,8 +24,8 @@ void tacit_fft_backward(const tacit_fft_t *fft, double *x);
 size_t tacit_fft_mirror(size_t position);
 
 /*
- * Bound of ||computed - exact||_2 / ||exact||_2 of either direction [Higham2002, Theorem 24.2]: radix 2, roots within an
- * error of 2 units.
+ * Bound of ||computed - exact||_2 / ||exact||_2 of either direction [Higham2002, Theorem 24.2]: radix 2,
+ * roots within an error of 2 units.
  */
 double tacit_fft_error(const tacit_fft_t *fft);
 

@@ -1,9 +1,9 @@
 /*
  * The exact composition of Gaussian mechanisms and its inverses (docs/theory.md, section 1).
  *
- * Certified direction. tacit_gaussian_log_delta carries a bound on its own error, from the rounding of each step and
- * the measured errors of erfcx. The inverses bisect on value plus bound (or minus, for lower bounds), which
- * decides every comparison on the safe side, and return the safe end of the last bracket.
+ * Certified direction. tacit_gaussian_log_delta carries a bound on its own error, from the rounding of each
+ * step and the measured errors of erfcx. The inverses bisect on value plus bound (or minus, for lower
+ * bounds), which decides every comparison on the safe side, and return the safe end of the last bracket.
  */
 #include <float.h>
 #include <math.h>
@@ -23,7 +23,8 @@ static double log_delta_right(double a, double h) {
   return log_half - a * a;
 }
 
-/* a <= 0, near 0: delta = erf(|a|) + e^(-a^2) [erfcx(|a|) - erfcx(|a| + w)] / 2, w = h - 2|a| = eps / h >= 0. */
+/* a <= 0, near 0: delta = erf(|a|) + e^(-a^2) [erfcx(|a|) - erfcx(|a| + w)] / 2, w = h - 2|a| = eps / h >= 0.
+ */
 static double log_delta_middle(double distance, double width) {
   return log(erf(distance) + 0.5 * exp(-distance * distance) * width * tacit_erfcx_slope(distance, width));
 }
@@ -34,9 +35,9 @@ static double log_delta_left(double distance, double b) {
 }
 
 /*
- * a, from three roundings, is within 3 units, so a^2 within 7; the factor beside e^(-a^2) is within 1e-14; each
- * sum adds a unit of the result. The bounds are twice that. Left of -1/2, |d log delta| <= 2 |log delta| times the
- * relative error of 1 - delta.
+ * a, from three roundings, is within 3 units, so a^2 within 7; the factor beside e^(-a^2) is within 1e-14;
+ * each sum adds a unit of the result. The bounds are twice that. Left of -1/2, |d log delta| <= 2 |log delta|
+ * times the relative error of 1 - delta.
  */
 static estimate_t log_delta_estimate(double rho, double epsilon) {
   if (!(rho >= 0) || !(epsilon >= 0) || (isinf(rho) && isinf(epsilon))) {
@@ -61,9 +62,7 @@ static estimate_t log_delta_estimate(double rho, double epsilon) {
   return (estimate_t){value, error - 4 * unit * value};
 }
 
-double tacit_gaussian_log_delta(double rho, double epsilon) {
-  return log_delta_estimate(rho, epsilon).value;
-}
+double tacit_gaussian_log_delta(double rho, double epsilon) { return log_delta_estimate(rho, epsilon).value; }
 
 double tacit_gaussian_log_delta_error(double rho, double epsilon) {
   return log_delta_estimate(rho, epsilon).error;
@@ -90,14 +89,14 @@ double tacit_gaussian_delta(double rho, double epsilon) {
 }
 
 /*
- * bound(rho, epsilon), decreasing in epsilon, is above target at *lower and not above it at *upper: narrow the
- * bracket to a unit in the last place. Far below its upper end, a root is sought by orders of magnitude.
+ * bound(rho, epsilon), decreasing in epsilon, is above target at *lower and not above it at *upper: narrow
+ * the bracket to a unit in the last place. Far below its upper end, a root is sought by orders of magnitude.
  */
 static void narrow(double (*bound)(double rho, double epsilon), double rho, double target, double *lower,
                    double *upper) {
   for (int i = 0; i < 200 && *upper - *lower > DBL_EPSILON * *upper; i++) {
-    double middle = *lower > 0 && *upper / *lower > 4 ? sqrt(*lower) * sqrt(*upper)
-                                                      : *lower + 0.5 * (*upper - *lower);
+    double middle =
+        *lower > 0 && *upper / *lower > 4 ? sqrt(*lower) * sqrt(*upper) : *lower + 0.5 * (*upper - *lower);
     *(bound(rho, middle) <= target ? upper : lower) = middle;
   }
 }
@@ -130,7 +129,8 @@ double tacit_gaussian_epsilon_lower(double rho, double log_delta) {
   return lower;
 }
 
-/* Start of the search for rho: zCDP's conversion solved for it, and pi delta^2 from delta(eps) <= sqrt(rho / pi). */
+/* Start of the search for rho: zCDP's conversion solved for it, and pi delta^2 from delta(eps) <= sqrt(rho /
+ * pi). */
 static double rho_guess(double epsilon, double log_delta) {
   double root = epsilon / (sqrt(epsilon - log_delta) + sqrt(-log_delta));
   return fmax(fmax(root * root, 3 * exp(2 * log_delta)) * (1 - 1e-9), DBL_MIN);
@@ -166,9 +166,9 @@ double tacit_gaussian_rho(double epsilon, double log_delta) {
 }
 
 /*
- * The trade-off function of epsilon-DP is a polygon with vertices (0, 1), (a, a), (1, 0), a = 1 / (1 + e^epsilon). That of the
- * Gaussian is convex and passes through its ends: it lies below the polygon as soon as it does at the middle vertex, where
- * Phi(Phi^-1(1 - a) - mu) = a for mu = 2 Phi^-1(1 - a).
+ * The trade-off function of epsilon-DP is a polygon with vertices (0, 1), (a, a), (1, 0), a = 1 / (1 +
+ * e^epsilon). That of the Gaussian is convex and passes through its ends: it lies below the polygon as soon
+ * as it does at the middle vertex, where Phi(Phi^-1(1 - a) - mu) = a for mu = 2 Phi^-1(1 - a).
  */
 double tacit_pure_gaussian_multiplier(double epsilon) {
   if (!(epsilon > 0 && epsilon <= 700)) {

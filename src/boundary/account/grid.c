@@ -1,10 +1,11 @@
 /*
  * A dominating pair on a grid of losses, from above and from below (docs/theory.md, section 9.3).
  *
- * With y = e^epsilon, the profile H(y) = E_P[(1 - y e^-L)+] is convex in y, and a pair whose losses lie on the grid has a
- * profile that is linear between the grid's points. From above: the chords of H [Doroshenko2022]; in masses, what lies in a
- * cell is divided between its ends so that both P and Q are preserved. From below: on a cell, H lies above both tangents
- * at its ends, so no lower than the chord less the height of their triangle; the convex hull of H less that height lies below H.
+ * With y = e^epsilon, the profile H(y) = E_P[(1 - y e^-L)+] is convex in y, and a pair whose losses lie on
+ * the grid has a profile that is linear between the grid's points. From above: the chords of H
+ * [Doroshenko2022]; in masses, what lies in a cell is divided between its ends so that both P and Q are
+ * preserved. From below: on a cell, H lies above both tangents at its ends, so no lower than the chord less
+ * the height of their triangle; the convex hull of H less that height lies below H.
  */
 #include <float.h>
 #include <math.h>
@@ -19,9 +20,7 @@ typedef struct cell {
   double height;      /* of the triangle of chord and tangents, in H */
 } cell_t;
 
-static double smaller(double a, double b) {
-  return a < b ? a : b;
-}
+static double smaller(double a, double b) { return a < b ? a : b; }
 
 /* What rounding can do to differences of tails at one loss. */
 static double tail_noise(const tacit_tails_t *t, double y) {
@@ -30,7 +29,8 @@ static double tail_noise(const tacit_tails_t *t, double y) {
   return q < 2 * DBL_MIN ? noise + smaller(y * DBL_MIN, p) : noise; /* q is no longer a normal number */
 }
 
-/* What the finite losses lack of all mass under P and Q, beyond what rounding explains: it is at infinite ones. */
+/* What the finite losses lack of all mass under P and Q, beyond what rounding explains: it is at infinite
+ * ones. */
 typedef struct lack {
   double p, q;
 } lack_t;
@@ -41,8 +41,8 @@ static lack_t lack_of(const tacit_tails_t *t, double rounding) {
 }
 
 /*
- * H(y) of the finite losses, P(L > l) - y Q(L > l) = 1 - y + y Q(L <= l) - P(L <= l) less what they lack, by the side without
- * cancellation against 1.
+ * H(y) of the finite losses, P(L > l) - y Q(L > l) = 1 - y + y Q(L <= l) - P(L <= l) less what they lack, by
+ * the side without cancellation against 1.
  */
 static double profile(const tacit_tails_t *t, lack_t lack, double loss, double y) {
   if (t->p_above <= t->p_below || loss > 0) {
@@ -56,15 +56,17 @@ static double difference(double above0, double above1, double below0, double bel
 }
 
 /*
- * The losses in (l, l + step]: masses A of P and B of Q become the right end's (A - B e^l) / (1 - e^-step) of P, the rest
- * of A the left end's. Both are raised by what rounding could hide.
+ * The losses in (l, l + step]: masses A of P and B of Q become the right end's (A - B e^l) / (1 - e^-step) of
+ * P, the rest of A the left end's. Both are raised by what rounding could hide.
  */
-static void divide(cell_t *cell, const tacit_tails_t *t0, const tacit_tails_t *t1, double y0, double step, double noise) {
+static void divide(cell_t *cell, const tacit_tails_t *t0, const tacit_tails_t *t1, double y0, double step,
+                   double noise) {
   double a = difference(t0->p_above, t1->p_above, t0->p_below, t1->p_below);
   double b = difference(t0->q_above, t1->q_above, t0->q_below, t1->q_below);
   double share = (a - b * y0) / -expm1(-step);
   share = fmin(fmax(share, 0), a);
-  double y1 = y0 * exp(step), from_left = (a - share) / y0, from_right = share / y1, sum = from_left + from_right;
+  double y1 = y0 * exp(step), from_left = (a - share) / y0, from_right = share / y1,
+         sum = from_left + from_right;
   cell->height = sum > 0 ? from_left * from_right / sum * (y1 - y0) : 0;
   double raised = fmin(share + noise / -expm1(-step), a + noise);
   cell->right = raised;
@@ -74,17 +76,19 @@ static void divide(cell_t *cell, const tacit_tails_t *t0, const tacit_tails_t *t
 /* Shape (n + 1) each: point 0 is y = 0, point i the grid's loss i - 1. */
 typedef struct work {
   double *loss, *floor_value, *line;
-  double *fall, *rise; /* of the tangent at the point: to the point before, over 0; to the next, over the line */
-  bool *has_atom;      /* is the mass up to the next point nearly all just above this one? */
+  double *fall,
+      *rise;      /* of the tangent at the point: to the point before, over 0; to the next, over the line */
+  bool *has_atom; /* is the mass up to the next point nearly all just above this one? */
   size_t *stack;
 } work_t;
 
 /*
- * H is nowhere below 0, nor below its line from y = 0 on. A point that would be is put there instead, so that neither end of
- * the distribution drifts, however coarse its cells; and its neighbour towards the middle no higher than on the tangent through the
- * point, which is below H on the cell between them. A point at the lower end with an atom just above it stays below the line:
- * that tangent knows nothing of the atom; so does any that is below it by no more than the drift allowed. The upper end comes
- * last: it only lowers points that are not below 0.
+ * H is nowhere below 0, nor below its line from y = 0 on. A point that would be is put there instead, so that
+ * neither end of the distribution drifts, however coarse its cells; and its neighbour towards the middle no
+ * higher than on the tangent through the point, which is below H on the cell between them. A point at the
+ * lower end with an atom just above it stays below the line: that tangent knows nothing of the atom; so does
+ * any that is below it by no more than the drift allowed. The upper end comes last: it only lowers points
+ * that are not below 0.
  */
 static void clip(const work_t *work, size_t n, double drift) {
   double *floor_value = work->floor_value;
@@ -103,8 +107,8 @@ static void clip(const work_t *work, size_t n, double drift) {
 }
 
 /*
- * lower <- masses of the lower convex hull of the points (y_i, floor_i), i = 0..n: point 0 is y = 0, that is loss -infinity,
- * whose mass is dropped; point i the loss of lower[i - 1]; the last floor is 0.
+ * lower <- masses of the lower convex hull of the points (y_i, floor_i), i = 0..n: point 0 is y = 0, that is
+ * loss -infinity, whose mass is dropped; point i the loss of lower[i - 1]; the last floor is 0.
  */
 static void hull(const double *loss, const double *floor_value, size_t *stack, size_t n, double *lower) {
   size_t top = 0;
@@ -133,8 +137,8 @@ static void hull(const double *loss, const double *floor_value, size_t *stack, s
 }
 
 /*
- * The tails of L + shift at the i-th loss. The shift, far below a step, keeps an atom that is meant to lie on the grid from
- * lying, by rounding, just below a point.
+ * The tails of L + shift at the i-th loss. The shift, far below a step, keeps an atom that is meant to lie on
+ * the grid from lying, by rounding, just below a point.
  */
 static void tails_at(tacit_grid_t *grid, const tacit_pair_t *pair, double loss, tacit_tails_t *tails) {
   double shift = 0x1p-24 * grid->step, factor = exp(-shift);
@@ -145,8 +149,9 @@ static void tails_at(tacit_grid_t *grid, const tacit_pair_t *pair, double loss, 
 }
 
 /*
- * Mass may always be left out of lower. At the upper end, where the range was cut, the hull ends in a corner that stands for
- * all beyond and more; at the lower end its corners are made of rounding. Both would spoil the bounds of tails.
+ * Mass may always be left out of lower. At the upper end, where the range was cut, the hull ends in a corner
+ * that stands for all beyond and more; at the lower end its corners are made of rounding. Both would spoil
+ * the bounds of tails.
  */
 static void trim(tacit_grid_t *grid) {
   double above = 0, below = grid->upper[0], taken = 0;
@@ -190,8 +195,7 @@ static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work, dou
     work->line[i + 1] = -expm1(loss[i]) + (sum_p - 1) + y * (1 - sum_q - rest);
     work->fall[i + 1] = t0.q_above * (1 - t0.error) * y * -expm1(-grid->step) * (1 - rest);
     work->rise[i + 1] = t0.q_below * (1 - t0.error) * y * expm1(grid->step) * (1 - rest);
-    work->has_atom[i + 1] =
-        t1.p_below - t0.p_below < y * (t1.q_below - t0.q_below) * (1 + 0.01 * grid->step);
+    work->has_atom[i + 1] = t1.p_below - t0.p_below < y * (t1.q_below - t0.q_below) * (1 + 0.01 * grid->step);
     before = cell.height;
     t0 = t1;
   }
@@ -208,8 +212,8 @@ static void fill(tacit_grid_t *grid, const tacit_pair_t *pair, work_t *work, dou
   trim(grid);
 }
 
-tacit_status_t tacit_grid_init(tacit_grid_t *grid, const tacit_pair_t *pair, double step, double low, double high,
-                               double drift, tacit_error_t *err) {
+tacit_status_t tacit_grid_init(tacit_grid_t *grid, const tacit_pair_t *pair, double step, double low,
+                               double high, double drift, tacit_error_t *err) {
   int64_t first = (int64_t)floor(low / step), last = (int64_t)ceil(high / step) + 1;
   size_t n = (size_t)(last - first) + 1;
   *grid = (tacit_grid_t){.step = step, .first = first, .n = n, .upper = tacit_alloc(n, 2 * sizeof(double))};

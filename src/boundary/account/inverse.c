@@ -54,7 +54,8 @@ static tacit_status_t refuse_fixed(const repetition_t *of, tacit_error_t *err) {
   char numbers[2][TACIT_NUMBER_SIZE];
   return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                          "the fixed events alone exceed (epsilon %s, delta %s): raise epsilon or their noise",
-                         tacit_number_format(of->epsilon, numbers[0]), tacit_number_format(of->delta, numbers[1]));
+                         tacit_number_format(of->epsilon, numbers[0]),
+                         tacit_number_format(of->delta, numbers[1]));
 }
 
 static void add_rho(tacit_exact_sum_t *sum, const tacit_event_t *events, size_t n_events) {
@@ -63,7 +64,8 @@ static void add_rho(tacit_exact_sum_t *sum, const tacit_event_t *events, size_t 
   }
 }
 
-/* Gaussian events: largest k with base + k each <= limit; the sums are rounded up, so this is monotone in k. */
+/* Gaussian events: largest k with base + k each <= limit; the sums are rounded up, so this is monotone in k.
+ */
 static tacit_status_t gaussian_repetitions(const repetition_t *of, uint64_t *k, tacit_error_t *err) {
   tacit_exact_sum_t base = {0, 0}, step = {0, 0};
   add_rho(&base, of->fixed, of->n_fixed);
@@ -93,8 +95,9 @@ static tacit_status_t epsilon_of(const repetition_t *of, uint64_t k, double *eps
     }
     of->work[of->n_fixed + i].count = count * k;
   }
-  tacit_status_t status = tacit_account_epsilon_again(of->bellman, of->accountant, of->work, of->n_fixed + (k > 0 ? of->n_repeated : 0),
-                                                of->options, of->delta, &guarantee, err);
+  tacit_status_t status = tacit_account_epsilon_again(of->bellman, of->accountant, of->work,
+                                                      of->n_fixed + (k > 0 ? of->n_repeated : 0), of->options,
+                                                      of->delta, &guarantee, err);
   *epsilon = guarantee.epsilon;
   return status;
 }
@@ -106,8 +109,9 @@ static uint64_t further(const repetition_t *of, uint64_t fits, double epsilon) {
 }
 
 /*
- * Doubling, or steps from a good start, then a search between the last that fits and the first that does not, by the power
- * distribution epsilon ~ k^p between them, held away from the ends. Only counts that were seen to fit are returned.
+ * Doubling, or steps from a good start, then a search between the last that fits and the first that does not,
+ * by the power distribution epsilon ~ k^p between them, held away from the ends. Only counts that were seen
+ * to fit are returned.
  */
 static tacit_status_t search_repetitions(const repetition_t *of, uint64_t *k, tacit_error_t *err) {
   uint64_t fits = 0, exceeds = 0;
@@ -116,7 +120,8 @@ static tacit_status_t search_repetitions(const repetition_t *of, uint64_t *k, ta
   if (status == TACIT_OK && !(low <= of->epsilon)) {
     return refuse_fixed(of, err);
   }
-  while (status == TACIT_OK && (exceeds == 0 || (double)(exceeds - fits) > 1 + of->tolerance * (double)fits)) {
+  while (status == TACIT_OK &&
+         (exceeds == 0 || (double)(exceeds - fits) > 1 + of->tolerance * (double)fits)) {
     uint64_t middle = fits == 0 ? (of->start > 1 ? of->start : 1) : further(of, fits, low);
     if (exceeds > 0) {
       double share = low > 0 && isfinite(high) ? log(of->epsilon / low) / log(high / low) : 0.5;
@@ -143,9 +148,11 @@ static tacit_status_t search_repetitions(const repetition_t *of, uint64_t *k, ta
   return status;
 }
 
-/* The tight accountant of bits takes a second for what Renyi's takes a hundredth, and allows a little more. */
+/* The tight accountant of bits takes a second for what Renyi's takes a hundredth, and allows a little more.
+ */
 static tacit_status_t start_from_renyi(repetition_t *of, tacit_error_t *err) {
-  tacit_account_options_t rough = of->options != NULL ? *of->options : (tacit_account_options_t){.is_quick = true};
+  tacit_account_options_t rough =
+      of->options != NULL ? *of->options : (tacit_account_options_t){.is_quick = true};
   repetition_t quick = *of;
   rough.is_quick = true;
   quick.options = &rough;
@@ -156,8 +163,9 @@ static tacit_status_t start_from_renyi(repetition_t *of, tacit_error_t *err) {
   return status == TACIT_ERR_MEMORY ? status : TACIT_OK; /* where it allows nothing, the other may */
 }
 
-tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t n_fixed, const tacit_event_t *repeated,
-                                             size_t n_repeated, const tacit_account_options_t *options, double epsilon,
+tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t n_fixed,
+                                             const tacit_event_t *repeated, size_t n_repeated,
+                                             const tacit_account_options_t *options, double epsilon,
                                              double delta, uint64_t *k, tacit_error_t *err) {
   *k = 0;
   repetition_t of = {.fixed = fixed,
@@ -176,7 +184,8 @@ tacit_status_t tacit_account_max_repetitions(const tacit_event_t *fixed, size_t 
   if (status != TACIT_OK) {
     return status;
   }
-  if (of.accountant == NULL && tacit_events_are_gaussian(fixed, n_fixed) && tacit_events_are_gaussian(repeated, n_repeated)) {
+  if (of.accountant == NULL && tacit_events_are_gaussian(fixed, n_fixed) &&
+      tacit_events_are_gaussian(repeated, n_repeated)) {
     return gaussian_repetitions(&of, k, err);
   }
   bool is_free = true, has_bits = false;
@@ -204,12 +213,14 @@ static tacit_status_t scaled_epsilon(const tacit_event_t *events, tacit_event_t 
   for (size_t i = 0; i < n_events; i++) {
     work[i].noise_multiplier = events[i].noise_multiplier * exp(log_factor);
   }
-  tacit_status_t status = tacit_account_epsilon(accountant_of(options), work, n_events, options, delta, &guarantee, err);
+  tacit_status_t status =
+      tacit_account_epsilon(accountant_of(options), work, n_events, options, delta, &guarantee, err);
   *epsilon = guarantee.epsilon;
   return status;
 }
 
-/* Illinois' false position on log epsilon as a function of log factor, from a bracket found by steps that grow. */
+/* Illinois' false position on log epsilon as a function of log factor, from a bracket found by steps that
+ * grow. */
 static tacit_status_t search_factor(const tacit_event_t *events, tacit_event_t *work, size_t n_events,
                                     const tacit_account_options_t *options, double epsilon, double delta,
                                     double *factor, tacit_error_t *err) {
@@ -246,8 +257,8 @@ static tacit_status_t search_factor(const tacit_event_t *events, tacit_event_t *
 }
 
 tacit_status_t tacit_account_noise_factor(const tacit_event_t *events, size_t n_events,
-                                          const tacit_account_options_t *options, double epsilon, double delta,
-                                          double *factor, tacit_error_t *err) {
+                                          const tacit_account_options_t *options, double epsilon,
+                                          double delta, double *factor, tacit_error_t *err) {
   *factor = INFINITY;
   tacit_status_t status = check_budget(epsilon, delta, err);
   TACIT_THEN(status, tacit_events_check(events, n_events, err));
@@ -273,14 +284,16 @@ static double rate_at(double epsilon, double delta, double fpr) {
   return fmin(fmin(by_first, by_second) * (1 + 0x1p-45), 1);
 }
 
-/* Every epsilon gives a bound; the best one's delta is of the order of fpr: a grid up to where it is far less, refined twice. */
+/* Every epsilon gives a bound; the best one's delta is of the order of fpr: a grid up to where it is far
+ * less, refined twice. */
 tacit_status_t tacit_account_attack_rate(const tacit_event_t *events, size_t n_events,
                                          const tacit_account_options_t *options, double fpr, double *tpr,
                                          tacit_error_t *err) {
   *tpr = 1;
   if (!(fpr > 0 && fpr < 1)) {
     char number[TACIT_NUMBER_SIZE];
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "fpr", "the false-positive rate must be above 0 and below 1, not %s",
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "fpr",
+                           "the false-positive rate must be above 0 and below 1, not %s",
                            tacit_number_format(fpr, number));
   }
   tacit_guarantee_t guarantee;

@@ -1,6 +1,6 @@
 /*
- * Renyi divergence of mixtures of Gaussians: of a user's own, and of one record in the place of another in Poisson samples
- * (docs/theory.md, section 9.7).
+ * Renyi divergence of mixtures of Gaussians: of a user's own, and of one record in the place of another in
+ * Poisson samples (docs/theory.md, section 9.7).
  */
 #include <float.h>
 #include <math.h>
@@ -21,9 +21,10 @@ static double log_value(const integrand_t *f, double x) {
 }
 
 /*
- * Step of the trapezoidal rule. At height v the terms of g have phases within 2 t = v (s_max - s_min) of each other, so that |g| lies
- * between cos t and 1 times its value on the line, and is not 0 for t < pi / 2: the rule errs by 2 B / (e^(2 pi v / h) - 1) of the value,
- * B = e^(v^2 / 2) cos(t)^-n, n the sum of negative powers [Trefethen2014, Theorem 5.1]; here 1e-17.
+ * Step of the trapezoidal rule. At height v the terms of g have phases within 2 t = v (s_max - s_min) of each
+ * other, so that |g| lies between cos t and 1 times its value on the line, and is not 0 for t < pi / 2: the
+ * rule errs by 2 B / (e^(2 pi v / h) - 1) of the value, B = e^(v^2 / 2) cos(t)^-n, n the sum of negative
+ * powers [Trefethen2014, Theorem 5.1]; here 1e-17.
  */
 static double step(const integrand_t *f, double spread) {
   const double pi = 3.14159265358979323846;
@@ -33,13 +34,14 @@ static double step(const integrand_t *f, double spread) {
 }
 
 /*
- * The slope of the logarithm is c - x, c within [low, high]: beyond them the integrand falls as N(0, 1) does, and 9.5 further on 1e-19 of it
- * are left. INFINITY where that takes too many points.
+ * The slope of the logarithm is c - x, c within [low, high]: beyond them the integrand falls as N(0, 1) does,
+ * and 9.5 further on 1e-19 of it are left. INFINITY where that takes too many points.
  */
 static double log_integral(const integrand_t *f) {
   const tacit_pair_t *pair = f->pair;
   double least = pair->shifts[0], most = pair->shifts[pair->n_weights - 1], h = step(f, most - least);
-  double low = fmin(f->up * least, f->up * most) - f->down * least, high = fmax(f->up * least, f->up * most) - f->down * most;
+  double low = fmin(f->up * least, f->up * most) - f->down * least,
+         high = fmax(f->up * least, f->up * most) - f->down * most;
   double peak = -INFINITY, total = 0, points = (high - low + 19) / h;
   if (!(points <= max_points)) {
     return INFINITY;
@@ -61,7 +63,8 @@ double tacit_mixture_renyi(const tacit_pair_t *pair, bool is_opposed, double ord
   if (pair->infinite > rounded) {
     return INFINITY;
   }
-  double most = pair->n_weights > 0 ? pair->shifts[pair->n_weights - 1] : pair->m; /* no weights: every record is drawn */
+  double most = pair->n_weights > 0 ? pair->shifts[pair->n_weights - 1]
+                                    : pair->m; /* no weights: every record is drawn */
   double apart = is_opposed && pair->n_weights > 0 ? 2 * most : most;
   double largest = 0.5 * order * apart * apart * (1 + 8 * DBL_EPSILON);
   if (pair->n_weights == 0) {
@@ -69,7 +72,8 @@ double tacit_mixture_renyi(const tacit_pair_t *pair, bool is_opposed, double ord
   }
   const integrand_t sides[] = {{pair, order, is_opposed ? 1 - order : 0}, {pair, 1 - order, 0}};
   double worst = 0;
-  for (size_t side = 0; side < (is_opposed ? 1 : 2); side++) { /* one record for another: the same both ways */
+  for (size_t side = 0; side < (is_opposed ? 1 : 2);
+       side++) { /* one record for another: the same both ways */
     worst = fmax(worst, log_integral(&sides[side]) / (order - 1));
   }
   return fmin(worst, largest); /* mixing never hurts */

@@ -1,10 +1,11 @@
 /*
- * Moment generating functions of sampled Gaussians on a vertical line, with certified errors (docs/theory.md, section
- * 9.6).
+ * Moment generating functions of sampled Gaussians on a vertical line, with certified errors (docs/theory.md,
+ * section 9.6).
  *
- * M(c + it) = E[r(x)^(e + i t sign)], x ~ N(0, 1), e = c + 1 or -c, by the trapezoidal rule in x. All integrands are
- * analytic in |Im x| < pi / m, where r has no zero, so that the rule's error falls like e^(-2 pi a / step)
- * [Trefethen2014, Theorem 5.1]; its constant, a line integral, is bounded cell by cell on a coarse mesh.
+ * M(c + it) = E[r(x)^(e + i t sign)], x ~ N(0, 1), e = c + 1 or -c, by the trapezoidal rule in x. All
+ * integrands are analytic in |Im x| < pi / m, where r has no zero, so that the rule's error falls like e^(-2
+ * pi a / step) [Trefethen2014, Theorem 5.1]; its constant, a line integral, is bounded cell by cell on a
+ * coarse mesh.
  */
 #include <float.h>
 #include <math.h>
@@ -13,7 +14,8 @@
 
 enum { lanes = 8, renewal = 8 };
 
-static const double unit = 0.5 * DBL_EPSILON, inverse_sqrt_2pi = 0.39894228040143267794, pi = 3.14159265358979323846;
+static const double unit = 0.5 * DBL_EPSILON, inverse_sqrt_2pi = 0.39894228040143267794,
+                    pi = 3.14159265358979323846;
 
 /* ---- the nodes ---- */
 
@@ -24,13 +26,15 @@ static double cell_bound(const tacit_moment_work_t *w, size_t i) {
 }
 
 typedef struct range {
-  size_t first, last;  /* edges */
-  double left_out; /* bound of the part of the sum outside */
+  size_t first, last; /* edges */
+  double left_out;    /* bound of the part of the sum outside */
 } range_t;
 
 static range_t choose_range(const tacit_moment_work_t *w, double step, double error) {
   double per_cell = inverse_sqrt_2pi * step * (floor(w->width / step) + 1);
-  range_t r = {0, w->n, inverse_sqrt_2pi * (1 / tacit_moment_reach + step) * (cell_bound(w, 0) + cell_bound(w, w->n - 1))};
+  range_t r = {0, w->n,
+               inverse_sqrt_2pi * (1 / tacit_moment_reach + step) *
+                   (cell_bound(w, 0) + cell_bound(w, w->n - 1))};
   for (double sum = 0; r.first < w->n; r.first++) {
     double bound = per_cell * cell_bound(w, r.first);
     if (!((sum += bound) <= error)) {
@@ -54,9 +58,9 @@ typedef struct nodes {
 } nodes_t;
 
 /*
- * Rounding of base (r^(e + it) - 1), in units of 2^-53: the error of log r times |e| + t, the rounding of the exponents
- * of the density, and in e^(it log r) - 1 at most 32 t |log r| from the recurrence (3 |z| + 2 |y| a step, renewed every
- * 8th) and a unit for every addition.
+ * Rounding of base (r^(e + it) - 1), in units of 2^-53: the error of log r times |e| + t, the rounding of the
+ * exponents of the density, and in e^(it log r) - 1 at most 32 t |log r| from the recurrence (3 |z| + 2 |y| a
+ * step, renewed every 8th) and a unit for every addition.
  */
 static double rounding(const tacit_moment_point_t *point, double x, double e, double from, double n) {
   double size = fabs(point->log_ratio), exponents = x * x + 2 * fabs(e) * size + 8;
@@ -64,8 +68,8 @@ static double rounding(const tacit_moment_point_t *point, double x, double e, do
 }
 
 /* The sum of phi (r^e - 1), which keeps the relative precision of small losses. */
-static bool fill_nodes(tacit_moment_work_t *w, nodes_t *nodes, const tacit_factor_t *f, double step, range_t range,
-                       double from) {
+static bool fill_nodes(tacit_moment_work_t *w, nodes_t *nodes, const tacit_factor_t *f, double step,
+                       range_t range, double from) {
   double first = ceil(w->x[range.first] / step), last = floor(w->x[range.last] / step), e = w->exponent;
   double n = last - first + 1, norm = step * inverse_sqrt_2pi, noise = 0;
   tacit_exact_sum_t excess = {0, 0};
@@ -93,9 +97,9 @@ static bool fill_nodes(tacit_moment_work_t *w, nodes_t *nodes, const tacit_facto
 /* ---- the decay of M(c + it) ---- */
 
 /*
- * Shift x by i y, v = m y: |r(x + iy)^(e + it)| <= r^e e^(-rate mean(x)), rate = t sin(top v) / top, less c v^2 for add.
- * With K given x of mean(x), arg r >= sin arg r >= E sin(K v) >= mean sin(top v) / top for top v <= pi/2, and -log |r(x +
- * iy) / r(x)| <= -log(1 - v^2 mean / 2) <= v^2 mean for v^2 top <= 3/2.
+ * Shift x by i y, v = m y: |r(x + iy)^(e + it)| <= r^e e^(-rate mean(x)), rate = t sin(top v) / top, less c
+ * v^2 for add. With K given x of mean(x), arg r >= sin arg r >= E sin(K v) >= mean sin(top v) / top for top v
+ * <= pi/2, and -log |r(x + iy) / r(x)| <= -log(1 - v^2 mean / 2) <= v^2 mean for v^2 top <= 3/2.
  */
 static double decay_rate(const tacit_moment_work_t *w, const tacit_factor_t *f, double v, double from) {
   double top = (double)f->top;
@@ -113,7 +117,8 @@ static double log_decay_estimate(const tacit_moment_work_t *w, double y, double 
 }
 
 /* A good y by its estimate, in *estimate. */
-static double choose_shift(const tacit_moment_work_t *w, const tacit_factor_t *f, double from, double *estimate) {
+static double choose_shift(const tacit_moment_work_t *w, const tacit_factor_t *f, double from,
+                           double *estimate) {
   double sum = 0, mean = 0, square = 0, best = 0;
   for (size_t i = 0; i <= w->n; i++) {
     double mass = exp(w->density[i] - w->log_scale);
@@ -140,9 +145,9 @@ static double choose_shift(const tacit_moment_work_t *w, const tacit_factor_t *f
 }
 
 /*
- * int phi r^e (1 - e^(-rate mean)) from below: the mean increases; between two nodes, log(phi r^e), with log r replaced
- * by its tangent at the left node where e > 0, is concave, so that its integral is at least that of the line between its
- * ends, and this at least the geometric mean.
+ * int phi r^e (1 - e^(-rate mean)) from below: the mean increases; between two nodes, log(phi r^e), with log
+ * r replaced by its tangent at the left node where e > 0, is concave, so that its integral is at least that
+ * of the line between its ends, and this at least the geometric mean.
  */
 static double missing_mass(const tacit_moment_work_t *w, double step, size_t n, double rate) {
   double sum = 0, e = w->exponent, sign = w->is_add ? -1 : 1;
@@ -159,16 +164,18 @@ static double missing_mass(const tacit_moment_work_t *w, double step, size_t n, 
 
 /* int phi r^e e^(-rate mean) from above, which is better where little is kept. */
 static double kept_mass(const tacit_moment_work_t *w, double rate) {
-  double sum = (exp(w->ceiling[0]) + exp(w->ceiling[w->n - 1] - rate * w->mean[w->n - 1])) / tacit_moment_reach;
+  double sum =
+      (exp(w->ceiling[0]) + exp(w->ceiling[w->n - 1] - rate * w->mean[w->n - 1])) / tacit_moment_reach;
   for (size_t i = 0; i < w->n; i++) {
     sum += w->width * exp(w->ceiling[i] - rate * w->mean[i]);
   }
   return inverse_sqrt_2pi * sum * (1 + 1e-9);
 }
 
-static double certified_decay(const tacit_moment_work_t *w, const tacit_factor_t *f, double step, size_t n, double from,
-                              double least, double most) {
-  double estimate, y = choose_shift(w, f, from, &estimate), rate = decay_rate(w, f, f->m * y, from) * (1 - 1e-9);
+static double certified_decay(const tacit_moment_work_t *w, const tacit_factor_t *f, double step, size_t n,
+                              double from, double least, double most) {
+  double estimate, y = choose_shift(w, f, from, &estimate),
+                   rate = decay_rate(w, f, f->m * y, from) * (1 - 1e-9);
   if (!(rate > 0) || !(estimate < 0) || !(least > 0)) {
     return 0;
   }
@@ -201,9 +208,7 @@ static void advance(tacit_moment_work_t *w) {
   }
 }
 
-static double lane_sum(lane_t v) {
-  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-}
+static double lane_sum(lane_t v) { return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7])); }
 
 static void weigh(const tacit_moment_work_t *w, double *re, double *im) {
   lane_t sum_re = {0}, sum_im = {0}, mass, part_re, part_im;
@@ -218,17 +223,19 @@ static void weigh(const tacit_moment_work_t *w, double *re, double *im) {
   *im = lane_sum(sum_im);
 }
 
-/* count log(1 + z) into entry i; |z - truth| <= error. Where 1 + z is below its error, its modulus is taken to be that. */
+/* count log(1 + z) into entry i; |z - truth| <= error. Where 1 + z is below its error, its modulus is taken
+ * to be that. */
 static void accumulate(tacit_product_t *p, size_t i, double count, double re, double im, double error) {
   double square = re * (2 + re) + im * im, modulus = fmax(hypot(1 + re, im), error);
-  double log_abs = modulus > 0.5 && modulus < 2 ? 0.5 * log1p(square) : log(modulus), phase = atan2(im, 1 + re);
+  double log_abs = modulus > 0.5 && modulus < 2 ? 0.5 * log1p(square) : log(modulus),
+         phase = atan2(im, 1 + re);
   tacit_exact_sum_add(&p->log_abs[i], count * log_abs);
   tacit_exact_sum_add(&p->phase[i], count * phase);
   p->error[i] += count * (2 * error / modulus + 16 * unit * (fabs(log_abs) + fabs(phase)));
 }
 
-static void walk(tacit_product_t *p, const tacit_factor_t *f, const tacit_line_t *line, tacit_moment_work_t *w,
-                 double excess, double error) {
+static void walk(tacit_product_t *p, const tacit_factor_t *f, const tacit_line_t *line,
+                 tacit_moment_work_t *w, double excess, double error) {
   accumulate(p, 0, f->count, excess, 0, error);
   if (line->n > 1) {
     renew(w, line->step, w->turn_re, w->turn_im);
@@ -245,8 +252,8 @@ static void walk(tacit_product_t *p, const tacit_factor_t *f, const tacit_line_t
   }
 }
 
-bool tacit_moment_multiply(tacit_product_t *product, const tacit_factor_t *f, const tacit_line_t *line, double budget,
-                           tacit_moment_work_t *w) {
+bool tacit_moment_multiply(tacit_product_t *product, const tacit_factor_t *f, const tacit_line_t *line,
+                           double budget, tacit_moment_work_t *w) {
   double from = line->n > 1 ? line->step * (double)line->n : 0;
   if (!tacit_moment_scan(w, f, line->c, line->is_add)) {
     return false;
@@ -266,7 +273,8 @@ bool tacit_moment_multiply(tacit_product_t *product, const tacit_factor_t *f, co
   double error = (line->tolerance * scale + 2 * range.left_out + nodes.noise) * (1 + 1e-9);
   size_t n = (size_t)(floor(w->x[range.last] / step) - ceil(w->x[range.first] / step)) + 1;
   if (line->n > 1) {
-    product->decay += f->count * certified_decay(w, f, step, n, from, 1 + nodes.excess - error, 1 + nodes.excess + error);
+    product->decay +=
+        f->count * certified_decay(w, f, step, n, from, 1 + nodes.excess - error, 1 + nodes.excess + error);
   }
   walk(product, f, line, w, nodes.excess, error);
   return true;
@@ -294,7 +302,8 @@ bool tacit_moment_estimate(tacit_cumulants_t *cumulants, const tacit_factor_t *f
   return true;
 }
 
-double tacit_moment_estimate_decay(const tacit_factor_t *f, double c, bool is_add, double from, tacit_moment_work_t *w) {
+double tacit_moment_estimate_decay(const tacit_factor_t *f, double c, bool is_add, double from,
+                                   tacit_moment_work_t *w) {
   double estimate;
   if (!tacit_moment_scan(w, f, c, is_add)) {
     return 0;

@@ -4,14 +4,14 @@
 #include "account/account_internal.h"
 
 /*
- * One kind of sampled Gaussian release. With x ~ N(0, 1) and r(x) = sum_k w_k exp(k m x - (k m)^2 / 2), its privacy loss
- * has the moment generating function M(s) = E[r^(s + 1)] (remove) or E[r^-s] (add).
+ * One kind of sampled Gaussian release. With x ~ N(0, 1) and r(x) = sum_k w_k exp(k m x - (k m)^2 / 2), its
+ * privacy loss has the moment generating function M(s) = E[r^(s + 1)] (remove) or E[r^-s] (add).
  */
 typedef struct tacit_factor {
   double m;     /* sensitivity / noise sd */
   double rate;  /* of sampling */
   double count; /* of releases */
-  size_t top;   /* 1: w = (1 - rate, rate); from 2: w_k = e^-rate rate^k / k!, k = 0..top, the rest left out */
+  size_t top; /* 1: w = (1 - rate, rate); from 2: w_k = e^-rate rate^k / k!, k = 0..top, the rest left out */
   double left_out; /* bound of the sum of the w_k left out */
 } tacit_factor_t;
 
@@ -26,9 +26,9 @@ typedef struct tacit_line {
 /* log prod_i M_i^(count_i) on a line; shape (n) each. */
 typedef struct tacit_product {
   tacit_exact_sum_t *log_abs, *phase;
-  double *error;       /* |product - truth| <= |product| (e^error - 1) */
-  double decay;        /* log of a bound of |product(c + it) / product(c)| for all t >= n step */
-  double point_cost;   /* evaluations of e^(s L) so far */
+  double *error;     /* |product - truth| <= |product| (e^error - 1) */
+  double decay;      /* log of a bound of |product(c + it) / product(c)| for all t >= n step */
+  double point_cost; /* evaluations of e^(s L) so far */
 } tacit_product_t;
 
 typedef struct tacit_moment_work tacit_moment_work_t;
@@ -38,11 +38,11 @@ tacit_moment_work_t *tacit_moment_work_new(void);
 void tacit_moment_work_free(tacit_moment_work_t *work);
 
 /*
- * Multiply a factor into the product; with line->n == 1, at the real point alone. False, the product then being undefined,
- * where the factor would take too many nodes, or more than `budget` evaluations.
+ * Multiply a factor into the product; with line->n == 1, at the real point alone. False, the product then
+ * being undefined, where the factor would take too many nodes, or more than `budget` evaluations.
  */
-bool tacit_moment_multiply(tacit_product_t *product, const tacit_factor_t *factor, const tacit_line_t *line, double budget,
-                           tacit_moment_work_t *work);
+bool tacit_moment_multiply(tacit_product_t *product, const tacit_factor_t *factor, const tacit_line_t *line,
+                           double budget, tacit_moment_work_t *work);
 
 /* Uncertified estimates, for planning: log M and its two derivatives at c. */
 typedef struct tacit_cumulants {

@@ -1,6 +1,6 @@
 /*
- * The integrand of moment.c: r(x) with the errors of its logarithm, bounds of the integrand cell by cell, in the reals and on lines beside them
- * (docs/theory.md, section 9.6), and the step that follows from these.
+ * The integrand of moment.c: r(x) with the errors of its logarithm, bounds of the integrand cell by cell, in
+ * the reals and on lines beside them (docs/theory.md, section 9.6), and the step that follows from these.
  */
 #include <float.h>
 #include <math.h>
@@ -8,15 +8,12 @@
 #include "base/memory.h"
 #include "account/moment_mesh.h"
 
-static const double unit = 0.5 * DBL_EPSILON, inverse_sqrt_2pi = 0.39894228040143267794, pi = 3.14159265358979323846;
+static const double unit = 0.5 * DBL_EPSILON, inverse_sqrt_2pi = 0.39894228040143267794,
+                    pi = 3.14159265358979323846;
 
-tacit_moment_work_t *tacit_moment_work_new(void) {
-  return tacit_alloc(1, sizeof(tacit_moment_work_t));
-}
+tacit_moment_work_t *tacit_moment_work_new(void) { return tacit_alloc(1, sizeof(tacit_moment_work_t)); }
 
-void tacit_moment_work_free(tacit_moment_work_t *work) {
-  tacit_free(work);
-}
+void tacit_moment_work_free(tacit_moment_work_t *work) { tacit_free(work); }
 
 /* ---- r(x) ---- */
 
@@ -69,7 +66,8 @@ static tacit_moment_point_t multiplicity_point(const tacit_factor_t *f, double x
     spread += weight * (power * shift * (fabs(x) + shift) + (double)(4 * k) * fabs(change));
   }
   bool is_near = excess > -0.5;
-  double value = is_near ? log1p(excess) : log(ratio), wrong = is_near ? f->left_out / unit : 8 * (ratio + slope);
+  double value = is_near ? log1p(excess) : log(ratio),
+         wrong = is_near ? f->left_out / unit : 8 * (ratio + slope);
   return (tacit_moment_point_t){value, slope / ratio, 8 * fabs(value) + (6 * spread + wrong) / ratio};
 }
 
@@ -88,8 +86,8 @@ static double cell_width(const tacit_factor_t *f) {
 }
 
 /*
- * log r is convex. A bound of -x^2/2 + e log r on a cell: with the chord of log r for e > 0, with the tangent at the left
- * end for e < 0; then the integrand is a parabola.
+ * log r is convex. A bound of -x^2/2 + e log r on a cell: with the chord of log r for e > 0, with the tangent
+ * at the left end for e < 0; then the integrand is a parabola.
  */
 static double cell_ceiling(const tacit_moment_work_t *w, size_t i) {
   double e = w->exponent, x0 = w->x[i], x1 = w->x[i + 1];
@@ -99,8 +97,8 @@ static double cell_ceiling(const tacit_moment_work_t *w, size_t i) {
 }
 
 /*
- * Beyond the mesh the log of the density falls at least with slope `tacit_moment_reach`: its slope is -x + e m mean(x), mean(x) is in
- * [0, top] and increases.
+ * Beyond the mesh the log of the density falls at least with slope `tacit_moment_reach`: its slope is -x + e
+ * m mean(x), mean(x) is in [0, top] and increases.
  */
 bool tacit_moment_scan(tacit_moment_work_t *w, const tacit_factor_t *f, double c, bool is_add) {
   double e = is_add ? -c : c + 1, sum = 0, peak = -INFINITY;
@@ -143,8 +141,9 @@ void tacit_moment_raise_ceilings(tacit_moment_work_t *w, const tacit_factor_t *f
 /* ---- the step in x ---- */
 
 /*
- * |arg r(x + ia)| by the mean at x, v = m a. top 1: tan arg = p sin v / (1 - p + p cos v), p = mean. top > 1, v^2 top <= 1:
- * the k given x are ultra-log-concave, so Var <= mean, |r(x + ia)| >= r(x) (1 - v^2 mean / 2) and d arg / dv <= 2 mean.
+ * |arg r(x + ia)| by the mean at x, v = m a. top 1: tan arg = p sin v / (1 - p + p cos v), p = mean. top > 1,
+ * v^2 top <= 1: the k given x are ultra-log-concave, so Var <= mean, |r(x + ia)| >= r(x) (1 - v^2 mean / 2)
+ * and d arg / dv <= 2 mean.
  */
 static double angle(size_t top, double mean, double v) {
   if (top > 1) {
@@ -170,9 +169,11 @@ static double gain(const tacit_moment_work_t *w, const tacit_factor_t *f, double
 }
 
 /*
- * Terms of line_integral, as logs: the cells, what is left of them, and to the right by units of x and then all the rest.
+ * Terms of line_integral, as logs: the cells, what is left of them, and to the right by units of x and then
+ * all the rest.
  */
-static size_t line_terms(const tacit_moment_work_t *w, const tacit_factor_t *f, double v, double from, double *term) {
+static size_t line_terms(const tacit_moment_work_t *w, const tacit_factor_t *f, double v, double from,
+                         double *term) {
   size_t n = w->n;
   double last = w->density[n] + 1e-9;
   for (size_t i = 0; i < n; i++) {
@@ -209,12 +210,15 @@ static double short_number(double step) {
   return ldexp(floor(fraction * 0x1p16), exponent - 16);
 }
 
-double tacit_moment_choose_step(tacit_moment_work_t *w, const tacit_factor_t *f, double from, double log_error) {
-  static const double shares[] = {1, 0.75, 0.56, 0.42, 0.32, 0.24, 0.18, 0.13, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01};
+double tacit_moment_choose_step(tacit_moment_work_t *w, const tacit_factor_t *f, double from,
+                                double log_error) {
+  static const double shares[] = {1,    0.75, 0.56, 0.42, 0.32, 0.24, 0.18,
+                                  0.13, 0.1,  0.07, 0.05, 0.03, 0.02, 0.01};
   double most = f->top == 1 ? 0.96 * pi / f->m : 1 / (f->m * sqrt((double)f->top)), best = 0;
   most = fmin(most, 12);
   for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-    double a = most * shares[i], log_bound = 0.69314718055994530942 + line_integral(w, f, a, from) - log_error;
+    double a = most * shares[i],
+           log_bound = 0.69314718055994530942 + line_integral(w, f, a, from) - log_error;
     double step = 2 * pi * a / (log_bound > 30 ? log_bound + 1e-9 : log1p(exp(log_bound)));
     if (step < best) {
       break;

@@ -1,6 +1,6 @@
 /*
- * Composition of privacy loss distributions with certified bounds on both sides (docs/theory.md, section 9.4): answers of the composed
- * masses, and grids refined until they are narrow enough.
+ * Composition of privacy loss distributions with certified bounds on both sides (docs/theory.md,
+ * section 9.4): answers of the composed masses, and grids refined until they are narrow enough.
  */
 #include <float.h>
 #include <math.h>
@@ -17,8 +17,9 @@ static double target(const tacit_pld_query_t *query, bool is_upper) {
 }
 
 /*
- * Goes through the window from its top: scaled = delta(l_j) e^(c l_j - K) of the masses in the window, exactly summed by
- * d_j = e^(-c step) [d_(j+1) + (1 - e^-step) (T_(j+1) + t_(j+1))], T the masses discounted by e^-(l_i - l_j).
+ * Goes through the window from its top: scaled = delta(l_j) e^(c l_j - K) of the masses in the window,
+ * exactly summed by d_j = e^(-c step) [d_(j+1) + (1 - e^-step) (T_(j+1) + t_(j+1))], T the masses discounted
+ * by e^-(l_i - l_j).
  */
 typedef struct sweep {
   const tacit_pld_solver_t *solver;
@@ -45,10 +46,12 @@ static sweep_t sweep_start(const tacit_pld_solver_t *solver, bool is_upper) {
                    .share = -expm1(-solver->step)};
   sweep.mass = mass_at(&sweep, sweep.index);
   /*
-   * A mass at a distance u above weighs w(u) = e^-cu (1 - e^-u) <= c^c / (1 + c)^(1 + c); the sum of w^2 over the grid is at
-   * most its integral over the step, and once its largest value [Cauchy-Schwarz with the norm of the rounding].
+   * A mass at a distance u above weighs w(u) = e^-cu (1 - e^-u) <= c^c / (1 + c)^(1 + c); the sum of w^2 over
+   * the grid is at most its integral over the step, and once its largest value [Cauchy-Schwarz with the norm
+   * of the rounding].
    */
-  double largest = exp(-c * log1p(1 / c) - log1p(c)), squares = 1 / (2 * c * (2 * c + 1) * (c + 1) * solver->step);
+  double largest = exp(-c * log1p(1 / c) - log1p(c)),
+         squares = 1 / (2 * c * (2 * c + 1) * (c + 1) * solver->step);
   sweep.constant = solver->window_error * largest + solver->rounding * sqrt(squares + largest * largest);
   return sweep;
 }
@@ -133,11 +136,12 @@ static void answer(const tacit_pld_solver_t *solver, tacit_bracket_t *bracket) {
 }
 
 /*
- * The width of the bracket, over what is allowed: width times epsilon, or what that makes in log delta, whose slope in
- * epsilon is the tilt and a little; but no finer than the width of delta itself.
+ * The width of the bracket, over what is allowed: width times epsilon, or what that makes in log delta, whose
+ * slope in epsilon is the tilt and a little; but no finer than the width of delta itself.
  */
 static double excess(const tacit_pld_solver_t *solver, const tacit_bracket_t *bracket) {
-  double scale = solver->query.is_epsilon_given ? fmax((solver->tilt + 1) * solver->query.epsilon, 1) : bracket->upper;
+  double scale =
+      solver->query.is_epsilon_given ? fmax((solver->tilt + 1) * solver->query.epsilon, 1) : bracket->upper;
   double width = bracket->upper - bracket->lower;
   if (!(width < INFINITY)) {
     return 1000;
@@ -146,8 +150,8 @@ static double excess(const tacit_pld_solver_t *solver, const tacit_bracket_t *br
 }
 
 /*
- * The step at which both bounds should be within width: chords add step^2 / 12 to each step's second moment, hulls take
- * twice that away, and a variance v moves epsilon by (c + 1) v / 2.
+ * The step at which both bounds should be within width: chords add step^2 / 12 to each step's second moment,
+ * hulls take twice that away, and a variance v moves epsilon by (c + 1) v / 2.
  */
 static void first_step(tacit_pld_solver_t *solver) {
   double scale = fmax(solver->epsilon, (solver->query.is_epsilon_given ? 1 : 0.03) / (solver->tilt + 1));
@@ -155,7 +159,8 @@ static void first_step(tacit_pld_solver_t *solver) {
   solver->drift = 0.05 * solver->width * scale / solver->total_count;
 }
 
-/* With one pair of bounded losses, a step that puts the largest on the grid: often an atom, and the worst one. */
+/* With one pair of bounded losses, a step that puts the largest on the grid: often an atom, and the worst
+ * one. */
 static double align(const tacit_pld_solver_t *solver, double step) {
   const tacit_pair_t *pair = &solver->composition->pairs[0];
   if (solver->composition->n_pairs > 1 || isinf(pair->max_loss) || !(pair->max_loss > 0)) {
@@ -166,8 +171,8 @@ static double align(const tacit_pld_solver_t *solver, double step) {
 }
 
 static tacit_status_t solve(tacit_pld_solver_t *solver, tacit_bracket_t *bracket, tacit_error_t *err) {
-  tacit_bracket_t best = solver->query.is_epsilon_given ? (tacit_bracket_t){-INFINITY, 0}
-                                                        : (tacit_bracket_t){0, INFINITY};
+  tacit_bracket_t best =
+      solver->query.is_epsilon_given ? (tacit_bracket_t){-INFINITY, 0} : (tacit_bracket_t){0, INFINITY};
   tacit_status_t status = tacit_pld_explore(solver, err);
   if (status == TACIT_OK) {
     first_step(solver);
@@ -190,7 +195,8 @@ static tacit_status_t solve(tacit_pld_solver_t *solver, tacit_bracket_t *bracket
     }
     bool is_slow = over > 100 || over > 0.9 * before; /* cells still wider than the distribution's features */
     solver->step *= is_slow ? 0.2 : fmin(0.7, 0.9 / sqrt(over));
-    solver->margin = fmin(solver->margin + 12, 45); /* the estimate of delta may be far off where losses are heavy-tailed */
+    solver->margin = fmin(solver->margin + 12,
+                          45); /* the estimate of delta may be far off where losses are heavy-tailed */
     before = over;
   }
   *bracket = best;
@@ -202,10 +208,12 @@ static tacit_status_t solve(tacit_pld_solver_t *solver, tacit_bracket_t *bracket
 static tacit_bracket_t single_log_delta(const tacit_pair_t *pair, double epsilon) {
   double error, delta = tacit_pair_delta(pair, epsilon, &error);
   double lower = delta - error - pair->infinite + pair->infinite_lower;
-  return (tacit_bracket_t){lower > 0 ? log(lower) - 0x1p-49 : -INFINITY, fmin(log(delta + error) + 0x1p-49, 0)};
+  return (tacit_bracket_t){lower > 0 ? log(lower) - 0x1p-49 : -INFINITY,
+                           fmin(log(delta + error) + 0x1p-49, 0)};
 }
 
-/* Bisection keeps the bound on one side of the target: delta's upper bound for the upper end, its lower for the lower. */
+/* Bisection keeps the bound on one side of the target: delta's upper bound for the upper end, its lower for
+ * the lower. */
 static double single_epsilon(const tacit_pair_t *pair, const tacit_pld_query_t *query, bool is_upper) {
   double log_delta = target(query, is_upper);
   tacit_bracket_t at_zero = single_log_delta(pair, 0);
@@ -236,9 +244,10 @@ static tacit_bracket_t answer_single(const tacit_pair_t *pair, tacit_pld_query_t
   return bracket;
 }
 
-static tacit_status_t ask(const tacit_composition_t *composition, tacit_pld_query_t query, double width, tacit_bracket_t *bracket,
-                          tacit_error_t *err) {
-  tacit_pld_solver_t solver = {.composition = composition, .query = query, .width = width, .target = query.log_delta};
+static tacit_status_t ask(const tacit_composition_t *composition, tacit_pld_query_t query, double width,
+                          tacit_bracket_t *bracket, tacit_error_t *err) {
+  tacit_pld_solver_t solver = {
+      .composition = composition, .query = query, .width = width, .target = query.log_delta};
   double largest = 0, log_finite = 0, log_finite_lower = 0;
   for (size_t i = 0; i < composition->n_pairs; i++) {
     double count = (double)composition->pairs[i].count;
@@ -247,9 +256,12 @@ static tacit_status_t ask(const tacit_composition_t *composition, tacit_pld_quer
     log_finite += count * log1p(-fmin(composition->pairs[i].infinite, 1)) * (1 + 2 * DBL_EPSILON);
     log_finite_lower += count * log1p(-composition->pairs[i].infinite_lower) * (1 - 2 * DBL_EPSILON);
   }
-  double infinite = -expm1(log_finite) * (1 + 4 * DBL_EPSILON), infinite_lower = -expm1(log_finite_lower) * (1 - 4 * DBL_EPSILON);
+  double infinite = -expm1(log_finite) * (1 + 4 * DBL_EPSILON),
+         infinite_lower = -expm1(log_finite_lower) * (1 - 4 * DBL_EPSILON);
   if (infinite >= 1 || (!query.is_epsilon_given && log(infinite_lower) > target(&query, false))) {
-    *bracket = query.is_epsilon_given ? (tacit_bracket_t){log(infinite_lower), 0} : (tacit_bracket_t){infinite_lower >= exp(query.log_delta) ? INFINITY : 0, INFINITY};
+    *bracket = query.is_epsilon_given
+                   ? (tacit_bracket_t){log(infinite_lower), 0}
+                   : (tacit_bracket_t){infinite_lower >= exp(query.log_delta) ? INFINITY : 0, INFINITY};
     return TACIT_OK;
   }
   if (composition->n_pairs == 1 && composition->pairs[0].count == 1) {
@@ -280,5 +292,6 @@ tacit_status_t tacit_pld_epsilon(const tacit_composition_t *composition, double 
 
 tacit_status_t tacit_pld_log_delta(const tacit_composition_t *composition, double epsilon, double width,
                                    tacit_bracket_t *log_delta, tacit_error_t *err) {
-  return ask(composition, (tacit_pld_query_t){.is_epsilon_given = true, .epsilon = epsilon}, width, log_delta, err);
+  return ask(composition, (tacit_pld_query_t){.is_epsilon_given = true, .epsilon = epsilon}, width, log_delta,
+             err);
 }

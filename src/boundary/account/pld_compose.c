@@ -1,7 +1,7 @@
 /*
- * The composition itself. The masses are tilted, p e^(c l - K(c)), before they are transformed: rounding is then relative to the masses
- * that make up delta at the epsilon in question, however small delta is. The upper and the lower distribution travel as the real
- * and the imaginary part of one transform.
+ * The composition itself. The masses are tilted, p e^(c l - K(c)), before they are transformed: rounding is
+ * then relative to the masses that make up delta at the epsilon in question, however small delta is. The
+ * upper and the lower distribution travel as the real and the imaginary part of one transform.
  */
 #include <float.h>
 #include <math.h>
@@ -37,7 +37,8 @@ static tacit_status_t prepare(tacit_pld_solver_t *solver, unsigned log2_n, tacit
   return tacit_fft_init(&solver->fft, log2_n, err);
 }
 
-/* work <- tilted masses of one grid, upper as real and lower as imaginary part; returns their squared norm. */
+/* work <- tilted masses of one grid, upper as real and lower as imaginary part; returns their squared norm.
+ */
 static double load(tacit_pld_solver_t *solver, const tacit_grid_t *grid, double own) {
   size_t n = solver->fft.n;
   double norm = 0, power = 0;
@@ -45,7 +46,8 @@ static double load(tacit_pld_solver_t *solver, const tacit_grid_t *grid, double 
   memset(solver->work, 0, 2 * n * sizeof *solver->work);
   size_t at = (size_t)(((grid->first % (int64_t)n) + (int64_t)n) % (int64_t)n);
   for (size_t i = 0; i < grid->n; i++) {
-    power = i % 64 == 0 ? exp(solver->tilt * (double)(grid->first + (int64_t)i) * grid->step - own) : power * factor;
+    power = i % 64 == 0 ? exp(solver->tilt * (double)(grid->first + (int64_t)i) * grid->step - own)
+                        : power * factor;
     solver->work[2 * at] += grid->upper[i] * power;
     solver->work[2 * at + 1] += grid->lower[i] * power;
     at = at + 1 < n ? at + 1 : 0;
@@ -95,7 +97,8 @@ static void accumulate(tacit_pld_solver_t *solver, uint64_t count, bool is_first
       continue;
     }
     const double *z = solver->work + 2 * i, *w = solver->work + 2 * mate;
-    double u[2] = {0.5 * (z[0] + w[0]), 0.5 * (z[1] - w[1])}, v[2] = {0.5 * (z[1] + w[1]), 0.5 * (w[0] - z[0])};
+    double u[2] = {0.5 * (z[0] + w[0]), 0.5 * (z[1] - w[1])},
+           v[2] = {0.5 * (z[1] + w[1]), 0.5 * (w[0] - z[0])};
     power(u, count, threshold);
     power(v, count, threshold);
     if (is_first) {
@@ -134,8 +137,9 @@ static double sum_of(const double *masses, size_t n) {
 }
 
 /*
- * T masses in all, m of them at an infinite loss: k uses have T^k - (T - m)^k there, which grows with T, and is at most
- * T^k [1 - (1 - m)^k] for T >= 1, and 1 - (1 - m)^k for T <= 1. Below: s^k [(1 + m / s)^k - 1], s the finite masses.
+ * T masses in all, m of them at an infinite loss: k uses have T^k - (T - m)^k there, which grows with T, and
+ * is at most T^k [1 - (1 - m)^k] for T >= 1, and 1 - (1 - m)^k for T <= 1. Below: s^k [(1 + m / s)^k - 1], s
+ * the finite masses.
  */
 static void account_for_infinite(tacit_pld_solver_t *solver, const tacit_grid_t *grid, double count) {
   double total = sum_of(grid->upper, grid->n) + grid->infinite, lower = sum_of(grid->lower, grid->n);
@@ -147,7 +151,8 @@ static void account_for_infinite(tacit_pld_solver_t *solver, const tacit_grid_t 
 
 static void finish_infinite(tacit_pld_solver_t *solver) {
   solver->infinite = fmin(-expm1(solver->log_finite) * exp(solver->log_raise) * (1 + 16 * DBL_EPSILON), 1);
-  double lower = exp(solver->log_lower) * expm1(solver->log_ratio) * (1 - 16 * DBL_EPSILON * (1 + fabs(solver->log_lower)));
+  double lower = exp(solver->log_lower) * expm1(solver->log_ratio) *
+                 (1 - 16 * DBL_EPSILON * (1 + fabs(solver->log_lower)));
   solver->infinite_lower = solver->log_ratio > 0 && lower > 0 ? lower : 0;
 }
 
@@ -161,7 +166,8 @@ static double account_for(tacit_pld_solver_t *solver, const tacit_grid_t *grid, 
     tacit_pld_add_cumulant(&lower, grid, grid->lower, count, solver->orders[side]);
     solver->log_tail[side] += lower.value > upper.value ? lower.value : upper.value;
   }
-  double largest = grid->step * fmax(fabs((double)grid->first), fabs((double)(grid->first + (int64_t)grid->n)));
+  double largest =
+      grid->step * fmax(fabs((double)grid->first), fabs((double)(grid->first + (int64_t)grid->n)));
   solver->log_mass += count * own.value;
   solver->loss_noise += count * grid->loss_error;
   solver->log_noise += count * 2 * DBL_EPSILON * (solver->tilt * largest + fabs(own.value) + 128);
@@ -170,14 +176,15 @@ static double account_for(tacit_pld_solver_t *solver, const tacit_grid_t *grid, 
 }
 
 /*
- * Rounding [section 9.5]: a transform errs by at most e ||z|| sqrt(N) in norm, its count-th power, all moduli being at most
- * one, by count times that, a product by the sum; the inverse turns it into the same over sqrt(N), and adds its own.
+ * Rounding [section 9.5]: a transform errs by at most e ||z|| sqrt(N) in norm, its count-th power, all moduli
+ * being at most one, by count times that, a product by the sum; the inverse turns it into the same over
+ * sqrt(N), and adds its own.
  */
 static tacit_status_t compose_pair(tacit_pld_solver_t *solver, size_t i, tacit_error_t *err) {
   const tacit_pair_t *pair = &solver->composition->pairs[i];
   tacit_grid_t grid;
-  tacit_status_t status =
-      tacit_grid_init(&grid, pair, solver->step, solver->ranges[i].low, solver->ranges[i].high, solver->drift, err);
+  tacit_status_t status = tacit_grid_init(&grid, pair, solver->step, solver->ranges[i].low,
+                                          solver->ranges[i].high, solver->drift, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -212,13 +219,15 @@ static double log_tail(const tacit_pld_solver_t *solver, int side, double edge) 
 tacit_status_t tacit_pld_compose(tacit_pld_solver_t *solver, tacit_error_t *err) {
   tacit_pld_set_window(solver);
   for (size_t i = 0; i < solver->composition->n_pairs; i++) {
-    solver->step = fmax(solver->step, (solver->ranges[i].high - solver->ranges[i].low) / TACIT_PLD_MAX_POINTS);
+    solver->step =
+        fmax(solver->step, (solver->ranges[i].high - solver->ranges[i].low) / TACIT_PLD_MAX_POINTS);
   }
   tacit_status_t status = prepare(solver, log2_points((solver->high - solver->low) / solver->step + 2), err);
   if (status != TACIT_OK) {
     return status;
   }
-  /* the whole of the window, which may be wider than asked for, or narrower where 2^22 points do not suffice */
+  /* the whole of the window, which may be wider than asked for, or narrower where 2^22 points do not suffice
+   */
   double reach = ((double)solver->fft.n - 2) * solver->step;
   if (solver->low + reach < solver->high) {
     solver->high = fmin(solver->high, solver->epsilon + 0.75 * reach);

@@ -1,5 +1,6 @@
 /*
- * Where a composition's losses matter for the question asked: ranges, tilt and window, by coarse grids (docs/theory.md, section 9.4).
+ * Where a composition's losses matter for the question asked: ranges, tilt and window, by coarse grids
+ * (docs/theory.md, section 9.4).
  */
 #include <float.h>
 #include <math.h>
@@ -9,24 +10,25 @@
 /* ---- cumulants of the grids ---- */
 
 /* log of a mass, rounded down to a power of two; for scaling only */
-static double rough_log(double mass) {
-  return 0.69314718055994531 * (mass < DBL_MIN ? -1022 : ilogb(mass));
-}
+static double rough_log(double mass) { return 0.69314718055994531 * (mass < DBL_MIN ? -1022 : ilogb(mass)); }
 
 static double loss_of(const tacit_grid_t *grid, size_t i) {
   return (double)(grid->first + (int64_t)i) * grid->step;
 }
 
 /* Scaled by the largest term, so that none overflows and those that vanish do not count. */
-void tacit_pld_add_cumulant(tacit_cumulant_t *total, const tacit_grid_t *grid, const double *masses, double count, double s) {
-  double peak = -INFINITY, center = 0, factor = exp(s * grid->step), power = 0, sum = 0, first = 0, second = 0;
+void tacit_pld_add_cumulant(tacit_cumulant_t *total, const tacit_grid_t *grid, const double *masses,
+                            double count, double s) {
+  double peak = -INFINITY, center = 0, factor = exp(s * grid->step), power = 0, sum = 0, first = 0,
+         second = 0;
   for (size_t i = 0; i < grid->n; i++) {
     double term = masses[i] > 0 ? rough_log(masses[i]) + s * loss_of(grid, i) : -INFINITY;
     center = term > peak ? loss_of(grid, i) : center;
     peak = term > peak ? term : peak;
   }
   for (size_t i = 0; i < grid->n; i++) {
-    power = i % 64 == 0 || !(power > DBL_MIN) || power > 1e300 ? exp(s * loss_of(grid, i) - peak) : power * factor;
+    power = i % 64 == 0 || !(power > DBL_MIN) || power > 1e300 ? exp(s * loss_of(grid, i) - peak)
+                                                               : power * factor;
     double mass = masses[i] > 0 ? masses[i] * power : 0, distance = loss_of(grid, i) - center;
     sum += mass;
     first += mass * distance;
@@ -41,14 +43,16 @@ void tacit_pld_add_cumulant(tacit_cumulant_t *total, const tacit_grid_t *grid, c
 static tacit_cumulant_t cumulant(const tacit_pld_solver_t *solver, double s) {
   tacit_cumulant_t total = {0, 0, 0};
   for (size_t i = 0; i < solver->composition->n_pairs; i++) {
-    tacit_pld_add_cumulant(&total, &solver->grids[i], solver->grids[i].upper, (double)solver->composition->pairs[i].count, s);
+    tacit_pld_add_cumulant(&total, &solver->grids[i], solver->grids[i].upper,
+                           (double)solver->composition->pairs[i].count, s);
   }
   return total;
 }
 
 /* ---- ranges ---- */
 
-/* The loss at which a tail falls below `mass`, within the pair's support and +-600, where e^loss is still a number. */
+/* The loss at which a tail falls below `mass`, within the pair's support and +-600, where e^loss is still a
+ * number. */
 static double tail_point(const tacit_pair_t *pair, double mass, bool is_above) {
   double lower = fmax(pair->min_loss, -600), upper = fmin(pair->max_loss, 600);
   for (int i = 0; i < 60 && upper - lower > 1e-3 * fmax(fabs(upper), fabs(lower)); i++) {
@@ -108,9 +112,10 @@ static void find_tilt(tacit_pld_solver_t *solver) {
   for (int i = 0; i < 40; i++) {
     double middle = 0.5 * (lower + upper);
     saddle(solver, exp(middle), &epsilon, &log_delta);
-    bool is_short = solver->query.is_epsilon_given ? epsilon < solver->query.epsilon
-                                                   : log_delta > solver->target;
-    /* of bounded losses that are all but the largest, a larger tilt would tell no more than the width asked for */
+    bool is_short =
+        solver->query.is_epsilon_given ? epsilon < solver->query.epsilon : log_delta > solver->target;
+    /* of bounded losses that are all but the largest, a larger tilt would tell no more than the width asked
+     * for */
     is_short = is_short && !(exp(middle) * solver->width * epsilon > 30);
     *(is_short ? &lower : &upper) = middle;
   }
@@ -127,7 +132,8 @@ static void find_tilt(tacit_pld_solver_t *solver) {
   solver->log_delta = solver->query.is_epsilon_given ? fmin(log_delta, 0) : solver->target;
 }
 
-/* Variance that a grid's chords add, at most a step squared over 6 for each composition where the distribution is smooth. */
+/* Variance that a grid's chords add, at most a step squared over 6 for each composition where the
+ * distribution is smooth. */
 static double added_variance(const tacit_pld_solver_t *solver) {
   double variance = 0;
   for (size_t i = 0; i < solver->composition->n_pairs; i++) {
@@ -138,8 +144,8 @@ static double added_variance(const tacit_pld_solver_t *solver) {
 }
 
 /*
- * Ranges and coarse grids, until the ranges suit the delta in question and the grids are fine enough to tell the tilt and
- * epsilon roughly.
+ * Ranges and coarse grids, until the ranges suit the delta in question and the grids are fine enough to tell
+ * the tilt and epsilon roughly.
  */
 tacit_status_t tacit_pld_explore(tacit_pld_solver_t *solver, tacit_error_t *err) {
   double n = 512;
@@ -164,15 +170,17 @@ tacit_status_t tacit_pld_explore(tacit_pld_solver_t *solver, tacit_error_t *err)
 /* ---- the window of composed losses ---- */
 
 /*
- * edge = extremum over t of (K(t) - K(c) + margin) / (t - c): where the best Chernoff bound of the tilted mass beyond is
- * e^-margin; *order is where it is attained.
+ * edge = extremum over t of (K(t) - K(c) + margin) / (t - c): where the best Chernoff bound of the tilted
+ * mass beyond is e^-margin; *order is where it is attained.
  */
 static double window_edge(const tacit_pld_solver_t *solver, double sign, double margin, double *order) {
   double best = sign * INFINITY, own = cumulant(solver, solver->tilt).value;
-  double spread = sqrt(cumulant(solver, solver->tilt).curve), center = log(sqrt(2 * margin) / fmax(spread, 1e-300));
+  double spread = sqrt(cumulant(solver, solver->tilt).curve),
+         center = log(sqrt(2 * margin) / fmax(spread, 1e-300));
   *order = solver->tilt;
   for (double x = center - 3; x <= center + 1.01; x += 0.5) {
-    double t = solver->tilt + sign * exp(x), edge = (cumulant(solver, t).value - own + margin) / (t - solver->tilt);
+    double t = solver->tilt + sign * exp(x),
+           edge = (cumulant(solver, t).value - own + margin) / (t - solver->tilt);
     if (sign * edge < sign * best) {
       best = edge;
       *order = t;

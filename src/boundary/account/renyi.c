@@ -1,5 +1,6 @@
 /*
- * Renyi differential privacy [Mironov2017] of each kind of event, and the accountants built on it (docs/theory.md, section 9.7).
+ * Renyi differential privacy [Mironov2017] of each kind of event, and the accountants built on it
+ * (docs/theory.md, section 9.7).
  */
 #include <float.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 /* An event with what evaluations at many orders share. */
 typedef struct curve {
   const tacit_event_t *event;
-  tacit_pair_t pair;        /* of tables and mixtures */
+  tacit_pair_t pair; /* of tables and mixtures */
   bool is_mixture, is_opposed;
   tacit_bit_class_t bits;
 } curve_t;
@@ -25,20 +26,23 @@ typedef struct sum {
 static tacit_status_t refuse(const tacit_event_t *event, const char *method, tacit_error_t *err) {
   char text[TACIT_EVENT_TEXT_SIZE];
   tacit_event_format(event, text);
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "accountant %s has no proven bound for %s", method, text);
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "accountant %s has no proven bound for %s", method,
+                         text);
 }
 
 /* ---- sampled Gaussian ---- */
 
 /*
- * log E_Q (1 - q + q e^(m x - m^2 / 2))^order, x ~ N(0, 1), by the trapezoidal rule. On Im x = a the integrand is at most
- * e^(a^2 / 2) times its value on the line, since |1 - q + q e^z| <= 1 - q + q e^(Re z), and it is analytic for a < pi / m: the
- * rule errs by at most 2 e^(a^2 / 2) / (e^(2 pi a / h) - 1) of the value [Trefethen2014, Theorem 5.1], here 1e-17. Beyond the
- * range the integrand is below its Gaussian envelopes, of which 1e-17 remain.
+ * log E_Q (1 - q + q e^(m x - m^2 / 2))^order, x ~ N(0, 1), by the trapezoidal rule. On Im x = a the
+ * integrand is at most e^(a^2 / 2) times its value on the line, since |1 - q + q e^z| <= 1 - q + q e^(Re z),
+ * and it is analytic for a < pi / m: the rule errs by at most 2 e^(a^2 / 2) / (e^(2 pi a / h) - 1) of the
+ * value [Trefethen2014, Theorem 5.1], here 1e-17. Beyond the range the integrand is below its Gaussian
+ * envelopes, of which 1e-17 remain.
  */
 static double sampled_log_moment(double q, double m, double order) {
   const double pi = 3.14159265358979323846;
-  double a = fmin(0.99 * pi / m, 9), h = 2 * pi * a / (41 + 0.5 * a * a), spread = 9 + sqrt(2 * order * -log(q));
+  double a = fmin(0.99 * pi / m, 9), h = 2 * pi * a / (41 + 0.5 * a * a),
+         spread = 9 + sqrt(2 * order * -log(q));
   double high = order * m + spread, peak = -INFINITY, total = 0;
   for (int pass = 0; pass < 2; pass++) {
     for (double i = floor(-9.5 / h); i * h <= high; i++) {
@@ -98,20 +102,23 @@ static double table_renyi(const tacit_pair_t *pair, double order) {
 /* Theorem 6, with (log(1 + 1 / (order - 1)), delta) of one release. */
 static double repeat_poisson_renyi(const tacit_event_t *event, double order) {
   double rho = 0.5 / event->noise_multiplier / event->noise_multiplier;
-  double delta = tacit_exp_above(tacit_gaussian_log_delta_upper(rho, log1p(1 / (order - 1)) * (1 - 4 * DBL_EPSILON)));
+  double delta =
+      tacit_exp_above(tacit_gaussian_log_delta_upper(rho, log1p(1 / (order - 1)) * (1 - 4 * DBL_EPSILON)));
   double log_mean = log(event->mean) / (order - 1);
-  return fmax(order * rho + event->mean * delta + log_mean, 0) + 8 * DBL_EPSILON * (order * rho + fabs(log_mean) + 1);
+  return fmax(order * rho + event->mean * delta + log_mean, 0) +
+         8 * DBL_EPSILON * (order * rho + fabs(log_mean) + 1);
 }
 
 /* Mean of the truncated negative binomial number of shape h: h (1 - g) / (g (1 - g^h)), falling in g. */
 static double mean_repeats(double shape, double log_gamma) {
-  double few = -expm1(log_gamma), none = fabs(shape * log_gamma) < 1e-12 ? -log_gamma : -expm1(shape * log_gamma) / shape;
+  double few = -expm1(log_gamma),
+         none = fabs(shape * log_gamma) < 1e-12 ? -log_gamma : -expm1(shape * log_gamma) / shape;
   return few * exp(-log_gamma) / none;
 }
 
 /*
- * Theorem 2: R'(order) = R(order) + (1 + h) [(1 - 1 / o) R(o) + log(1 / g) / o] + log(mean) / (order - 1) at the best o >= 1; of a
- * Gaussian release R(o) = o rho.
+ * Theorem 2: R'(order) = R(order) + (1 + h) [(1 - 1 / o) R(o) + log(1 / g) / o] + log(mean) / (order - 1) at
+ * the best o >= 1; of a Gaussian release R(o) = o rho.
  */
 static double repeat_binomial_renyi(const tacit_event_t *event, double order) {
   double rho = 0.5 / event->noise_multiplier / event->noise_multiplier, low = -800, high = 0;
@@ -130,33 +137,43 @@ static double renyi(const curve_t *curve, double order) {
     return tacit_mixture_renyi(&curve->pair, curve->is_opposed, order);
   }
   switch (event->kind) {
-    case TACIT_EVENT_GAUSSIAN:
-      return event->sampling == TACIT_SAMPLING_NONE ? 0.5 * order / event->noise_multiplier / event->noise_multiplier
-                                                    : sampled_renyi(event, order);
-    case TACIT_EVENT_LAPLACE: return laplace_renyi(event->noise_multiplier, order);
-    case TACIT_EVENT_DISCRETE_GAUSSIAN: /* [Canonne2020, Proposition 5] */
-      return 0.5 * order / event->noise_multiplier / event->noise_multiplier;
-    case TACIT_EVENT_RANDOMIZED_RESPONSE:
-    case TACIT_EVENT_DISCRETE_LAPLACE:
-    case TACIT_EVENT_APPROXIMATE:
-    case TACIT_EVENT_PAIR: return table_renyi(&curve->pair, order);
-    case TACIT_EVENT_ZCDP: return event->xi + order * event->rho;
-    case TACIT_EVENT_EXPONENTIAL: return fmin(0.125 * order * event->epsilon * event->epsilon, event->epsilon);
-    case TACIT_EVENT_REPEAT_POISSON: return repeat_poisson_renyi(event, order);
-    case TACIT_EVENT_REPEAT_BINOMIAL: return repeat_binomial_renyi(event, order);
-    default: return tacit_bit_class_renyi(&curve->bits, order) + order * event->rho;
+  case TACIT_EVENT_GAUSSIAN:
+    return event->sampling == TACIT_SAMPLING_NONE
+               ? 0.5 * order / event->noise_multiplier / event->noise_multiplier
+               : sampled_renyi(event, order);
+  case TACIT_EVENT_LAPLACE:
+    return laplace_renyi(event->noise_multiplier, order);
+  case TACIT_EVENT_DISCRETE_GAUSSIAN: /* [Canonne2020, Proposition 5] */
+    return 0.5 * order / event->noise_multiplier / event->noise_multiplier;
+  case TACIT_EVENT_RANDOMIZED_RESPONSE:
+  case TACIT_EVENT_DISCRETE_LAPLACE:
+  case TACIT_EVENT_APPROXIMATE:
+  case TACIT_EVENT_PAIR:
+    return table_renyi(&curve->pair, order);
+  case TACIT_EVENT_ZCDP:
+    return event->xi + order * event->rho;
+  case TACIT_EVENT_EXPONENTIAL:
+    return fmin(0.125 * order * event->epsilon * event->epsilon, event->epsilon);
+  case TACIT_EVENT_REPEAT_POISSON:
+    return repeat_poisson_renyi(event, order);
+  case TACIT_EVENT_REPEAT_BINOMIAL:
+    return repeat_binomial_renyi(event, order);
+  default:
+    return tacit_bit_class_renyi(&curve->bits, order) + order * event->rho;
   }
 }
 
 /* ---- sums ---- */
 
-/* Events whose dominating pair is a mixture of Gaussians; the Poisson sample without a record is that by a closed form. */
+/* Events whose dominating pair is a mixture of Gaussians; the Poisson sample without a record is that by a
+ * closed form. */
 static bool is_mixture(const tacit_event_t *event, tacit_relation_t relation) {
   bool is_poisson = event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_POISSON;
   return event->kind == TACIT_EVENT_GAUSSIAN_MIXTURE || (is_poisson && relation == TACIT_RELATION_SUBSTITUTE);
 }
 
-/* What a bound is proven for: the sampled Gaussian by its remove direction, the larger [Mironov2019, Theorem 5]. */
+/* What a bound is proven for: the sampled Gaussian by its remove direction, the larger [Mironov2019, Theorem
+ * 5]. */
 static bool has_renyi(const tacit_event_t *event) {
   if (event->sampling != TACIT_SAMPLING_NONE) {
     return event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_POISSON;
@@ -250,7 +267,8 @@ static double try_order(search_t *search, double x) {
   return value;
 }
 
-/* A grid of orders, and golden section around the best: every order is valid, so the search need not be exact. */
+/* A grid of orders, and golden section around the best: every order is valid, so the search need not be
+ * exact. */
 static double search(const sum_t *sum, const tacit_renyi_query_t *query, double *order) {
   const double golden = 0.61803398874989484820, spacing = 0.25;
   search_t of = {sum, query, INFINITY, 0};
@@ -275,8 +293,8 @@ static double search(const sum_t *sum, const tacit_renyi_query_t *query, double 
   return of.best;
 }
 
-tacit_status_t tacit_renyi_total(const tacit_event_t *events, size_t n_events, tacit_relation_t relation, double order,
-                                 double *total, tacit_error_t *err) {
+tacit_status_t tacit_renyi_total(const tacit_event_t *events, size_t n_events, tacit_relation_t relation,
+                                 double order, double *total, tacit_error_t *err) {
   sum_t sum;
   const tacit_renyi_query_t query = {.relation = relation};
   tacit_status_t status = sum_init(&sum, events, n_events, &query, "rdp", err);
@@ -287,8 +305,9 @@ tacit_status_t tacit_renyi_total(const tacit_event_t *events, size_t n_events, t
   return status;
 }
 
-tacit_status_t tacit_renyi_bound(const tacit_event_t *events, size_t n_events, const tacit_renyi_query_t *query,
-                                 double *answer, double *order, tacit_error_t *err) {
+tacit_status_t tacit_renyi_bound(const tacit_event_t *events, size_t n_events,
+                                 const tacit_renyi_query_t *query, double *answer, double *order,
+                                 tacit_error_t *err) {
   sum_t sum;
   tacit_status_t status = sum_init(&sum, events, n_events, query, "rdp", err);
   if (status == TACIT_OK) {
@@ -299,8 +318,9 @@ tacit_status_t tacit_renyi_bound(const tacit_event_t *events, size_t n_events, c
   return status;
 }
 
-tacit_status_t tacit_moments_bound(const tacit_event_t *events, size_t n_events, const tacit_renyi_query_t *query,
-                                   double *answer, double *order, tacit_error_t *err) {
+tacit_status_t tacit_moments_bound(const tacit_event_t *events, size_t n_events,
+                                   const tacit_renyi_query_t *query, double *answer, double *order,
+                                   tacit_error_t *err) {
   for (size_t i = 0; i < n_events; i++) {
     if (events[i].kind != TACIT_EVENT_GAUSSIAN) {
       return refuse(&events[i], "moments", err);
@@ -326,18 +346,25 @@ tacit_status_t tacit_moments_bound(const tacit_event_t *events, size_t n_events,
 static double zcdp_of(const tacit_event_t *event) {
   double scale = event->noise_multiplier;
   switch (event->kind) {
-    case TACIT_EVENT_GAUSSIAN:
-    case TACIT_EVENT_DISCRETE_GAUSSIAN:
-    case TACIT_EVENT_LAPLACE: return 0.5 / scale / scale;
-    case TACIT_EVENT_RANDOMIZED_RESPONSE: { /* against a uniform answer it is less */
-      double other = event->probability / (double)event->buckets, odds = log((1 - event->probability + other) / other);
-      return 0.5 * odds * odds;
-    }
-    case TACIT_EVENT_DISCRETE_LAPLACE: return 0.5 / scale / scale;
-    case TACIT_EVENT_APPROXIMATE: return event->delta > 0 ? INFINITY : 0.5 * event->epsilon * event->epsilon;
-    case TACIT_EVENT_ZCDP: return event->xi > 0 ? INFINITY : event->rho;
-    case TACIT_EVENT_EXPONENTIAL: return 0.125 * event->epsilon * event->epsilon;
-    default: return tacit_event_is_bit(event) ? tacit_bit_zcdp(event) + event->rho : INFINITY;
+  case TACIT_EVENT_GAUSSIAN:
+  case TACIT_EVENT_DISCRETE_GAUSSIAN:
+  case TACIT_EVENT_LAPLACE:
+    return 0.5 / scale / scale;
+  case TACIT_EVENT_RANDOMIZED_RESPONSE: { /* against a uniform answer it is less */
+    double other = event->probability / (double)event->buckets,
+           odds = log((1 - event->probability + other) / other);
+    return 0.5 * odds * odds;
+  }
+  case TACIT_EVENT_DISCRETE_LAPLACE:
+    return 0.5 / scale / scale;
+  case TACIT_EVENT_APPROXIMATE:
+    return event->delta > 0 ? INFINITY : 0.5 * event->epsilon * event->epsilon;
+  case TACIT_EVENT_ZCDP:
+    return event->xi > 0 ? INFINITY : event->rho;
+  case TACIT_EVENT_EXPONENTIAL:
+    return 0.125 * event->epsilon * event->epsilon;
+  default:
+    return tacit_event_is_bit(event) ? tacit_bit_zcdp(event) + event->rho : INFINITY;
   }
 }
 
@@ -354,7 +381,8 @@ tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, do
     if (isinf(each) && !is_bare) {
       return refuse(event, "zcdp", err);
     }
-    tacit_exact_sum_add(&sum, fmax((double)tacit_event_whole_count(event) * each * (1 + 16 * DBL_EPSILON), DBL_MIN));
+    tacit_exact_sum_add(
+        &sum, fmax((double)tacit_event_whole_count(event) * each * (1 + 16 * DBL_EPSILON), DBL_MIN));
   }
   *rho = tacit_rho_upper(&sum);
   return TACIT_OK;

@@ -27,9 +27,7 @@ void tacit_exact_sum_add(tacit_exact_sum_t *sum, double term) {
 }
 
 /* Terms are within 4 units of 2^-53, their compensated sum within one more: 16 covers all. */
-double tacit_rho_upper(const tacit_exact_sum_t *sum) {
-  return (sum->high + sum->low) * (1 + 16 * 0x1p-53);
-}
+double tacit_rho_upper(const tacit_exact_sum_t *sum) { return (sum->high + sum->low) * (1 + 16 * 0x1p-53); }
 
 double tacit_rho_lower(const tacit_exact_sum_t *sum) {
   double rho = (sum->high + sum->low) * (1 - 16 * 0x1p-53);

@@ -47,8 +47,8 @@ static void sampled_remove(const tacit_pair_t *pair, double loss, tacit_tails_t 
 
 /* The pair (Q, P') has the loss -L. */
 void tacit_tails_mirror(const tacit_tails_t *remove, tacit_tails_t *tails) {
-  *tails = (tacit_tails_t){remove->q_below, remove->p_below, remove->q_above, remove->p_above, remove->error,
-                           remove->loss_error};
+  *tails = (tacit_tails_t){remove->q_below, remove->p_below, remove->q_above,
+                           remove->p_above, remove->error,   remove->loss_error};
 }
 
 static void sampled_add(const tacit_pair_t *pair, double loss, tacit_tails_t *tails) {
@@ -135,18 +135,21 @@ static void mixture_add(const tacit_pair_t *pair, double loss, tacit_tails_t *ta
 /* ---- mixtures of shifts, substitution: sum_k w_k N(s_k, 1) against sum_k w_k N(-s_k, 1) ---- */
 
 /*
- * The x >= 0 at which g(x) - g(-x) = loss >= 0. Of a share q moved by s alone, u = e^(s x - s^2 / 2) solves a quadratic:
- * s x = loss / 2 + asinh((1 - q) / q sinh(loss / 2) e^(s^2 / 2)). Else Newton, kept inside of a bracket: g(-x) <= 0.
+ * The x >= 0 at which g(x) - g(-x) = loss >= 0. Of a share q moved by s alone, u = e^(s x - s^2 / 2) solves a
+ * quadratic: s x = loss / 2 + asinh((1 - q) / q sinh(loss / 2) e^(s^2 / 2)). Else Newton, kept inside of a
+ * bracket: g(-x) <= 0.
  */
 static double opposed_point(const tacit_pair_t *pair, double loss) {
   if (pair->n_weights == 2 && !(pair->shifts[0] > 0)) {
-    double s = pair->shifts[1], z = pair->weights[0] / pair->weights[1] * sinh(0.5 * loss), half = 0.5 * s * s;
+    double s = pair->shifts[1], z = pair->weights[0] / pair->weights[1] * sinh(0.5 * loss),
+           half = 0.5 * s * s;
     double doubled = log(2 * z) + half; /* asinh z from a large z on */
     return (0.5 * loss + (half > 300 || doubled > 300 ? fmax(doubled, 0) : asinh(z * exp(half)))) / s;
   }
   double low = 0, high = fmax(mixture_point(pair, loss), 0) + 1, x = high;
   for (int i = 0; i < 200; i++) {
-    double up, down, gap = tacit_pair_log_mixture(pair, x, &up) - tacit_pair_log_mixture(pair, -x, &down) - loss;
+    double up, down,
+        gap = tacit_pair_log_mixture(pair, x, &up) - tacit_pair_log_mixture(pair, -x, &down) - loss;
     *(gap > 0 ? &high : &low) = x;
     double next = x - gap / (up + down);
     next = next > low && next < high ? next : 0.5 * (low + high);
@@ -163,9 +166,10 @@ static void opposed(const tacit_pair_t *pair, double loss, tacit_tails_t *tails)
   double x = copysign(opposed_point(pair, fabs(loss)), loss), largest = largest_shift(pair);
   double farthest = 1 + fabs(x) + largest;
   bool is_closed = pair->n_weights == 2;
-  *tails = (tacit_tails_t){.error = 16 * DBL_EPSILON * farthest * farthest + pair->weight_error,
-                           .loss_error = is_closed ? 8 * DBL_EPSILON * fabs(loss)
-                                                   : 32 * DBL_EPSILON * (100 + fabs(loss) + largest * farthest)};
+  *tails =
+      (tacit_tails_t){.error = 16 * DBL_EPSILON * farthest * farthest + pair->weight_error,
+                      .loss_error = is_closed ? 8 * DBL_EPSILON * fabs(loss)
+                                              : 32 * DBL_EPSILON * (100 + fabs(loss) + largest * farthest)};
   for (size_t k = 0; k < pair->n_weights; k++) {
     double weight = pair->weights[k], shift = pair->shifts[k];
     tails->p_above += weight * tacit_normal_above(x - shift);
@@ -175,7 +179,8 @@ static void opposed(const tacit_pair_t *pair, double loss, tacit_tails_t *tails)
   }
 }
 
-/* ---- records in place of one another: a bound of the profile from e^epsilon = 1 on, mirrored below (H(-e) = 1 - e^-e + e^-e H(e)) ---- */
+/* ---- records in place of one another: a bound of the profile from e^epsilon = 1 on, mirrored below (H(-e) =
+ * 1 - e^-e + e^-e H(e)) ---- */
 
 static void mirrored(const tacit_pair_t *pair, double loss, tacit_tails_t *tails,
                      void (*upper)(const tacit_pair_t *pair, double loss, tacit_tails_t *above)) {
@@ -187,8 +192,8 @@ static void mirrored(const tacit_pair_t *pair, double loss, tacit_tails_t *tails
 }
 
 /*
- * H(y) = sum_(k >= 1) w_k h_k(alpha), y = 1 + q (alpha - 1), h_k between outputs s_k apart, q = 1 - w_0 [Balle2018, Theorems 9
- * and 10]. Here q_above = -H'(y), p_above = H + y q_above.
+ * H(y) = sum_(k >= 1) w_k h_k(alpha), y = 1 + q (alpha - 1), h_k between outputs s_k apart, q = 1 - w_0
+ * [Balle2018, Theorems 9 and 10]. Here q_above = -H'(y), p_above = H + y q_above.
  */
 static void replaced_upper(const tacit_pair_t *pair, double loss, tacit_tails_t *above) {
   double rate = pair->rate, at = base_loss(rate, loss), error = 0;
@@ -208,7 +213,8 @@ static void replaced(const tacit_pair_t *pair, double loss, tacit_tails_t *tails
   mirrored(pair, loss, tails, replaced_upper);
 }
 
-/* ---- Poisson samples cut to a limit: with probability `overflow` a record takes the place of another, at its own rate ---- */
+/* ---- Poisson samples cut to a limit: with probability `overflow` a record takes the place of another, at
+ * its own rate ---- */
 
 static void set_rate(tacit_pair_t *pair, double rate) {
   pair->rate = rate;
@@ -225,7 +231,8 @@ static void truncated(const tacit_pair_t *pair, double loss, tacit_tails_t *tail
     set_rate(&other, pair->full_rate);
     replaced(&other, loss, &full);
   } else {
-    void (*sampled)(const tacit_pair_t *, double, tacit_tails_t *) = pair->is_add ? sampled_add : sampled_remove;
+    void (*sampled)(const tacit_pair_t *, double, tacit_tails_t *) =
+        pair->is_add ? sampled_add : sampled_remove;
     sampled(pair, loss, &whole);
     other.m *= 2;
     other.rate = pair->full_rate;
@@ -266,7 +273,8 @@ static tacit_status_t refuse_draws(tacit_error_t *err) {
 }
 
 /* Binomial(n, 1 / N), rounded up, until what is left is below 1e-40. */
-static tacit_status_t set_binomial(tacit_pair_t *pair, double draws, double records, double shift, tacit_error_t *err) {
+static tacit_status_t set_binomial(tacit_pair_t *pair, double draws, double records, double shift,
+                                   tacit_error_t *err) {
   double odds = 1 / (records - 1), weight = exp(draws * log1p(-1 / records));
   for (size_t k = 0; k < TACIT_MAX_MULTIPLICITY; k++) {
     pair->weights[k] = weight;
@@ -300,8 +308,8 @@ static double deviance(double x, double mean, double *slack) {
 }
 
 /*
- * P(Binomial(n, q) >= limit) within a relative *error, or of one less it: the largest term [Loader2000], and a geometric series that
- * bounds the rest.
+ * P(Binomial(n, q) >= limit) within a relative *error, or of one less it: the largest term [Loader2000], and
+ * a geometric series that bounds the rest.
  */
 static double binomial_above(double n, double q, double limit, double *error) {
   if (limit > n || q <= 0 || q >= 1) {
@@ -324,8 +332,9 @@ static double binomial_above(double n, double q, double limit, double *error) {
 }
 
 /*
- * Of the other records at least `limit` are drawn with probability t. Those kept are then as many of them at random, or the record with one
- * less, whatever their number: the record with probability limit P(more than limit of all n are drawn) / (n t).
+ * Of the other records at least `limit` are drawn with probability t. Those kept are then as many of them at
+ * random, or the record with one less, whatever their number: the record with probability limit P(more than
+ * limit of all n are drawn) / (n t).
  */
 static void set_overflow(tacit_pair_t *pair, double n, double limit) {
   double error = 0, t = binomial_above(n - 1, pair->rate, limit, &error);
@@ -346,7 +355,8 @@ static bool is_add(tacit_direction_t direction) {
 }
 
 static void set_sampled(tacit_pair_t *pair, tacit_direction_t direction) {
-  double least = log1p(-pair->rate), largest = isinf(pair->max_loss) ? INFINITY : log1p(pair->rate * expm1(pair->max_loss));
+  double least = log1p(-pair->rate),
+         largest = isinf(pair->max_loss) ? INFINITY : log1p(pair->rate * expm1(pair->max_loss));
   double lowest = isinf(pair->min_loss) ? least : log1p(pair->rate * expm1(pair->min_loss));
   pair->infinite *= is_add(direction) ? 0 : pair->rate;
   pair->tails = is_add(direction) ? sampled_add : sampled_remove;
@@ -381,9 +391,11 @@ static void set_pair_of_weights(tacit_pair_t *pair) {
 static void set_truncated(tacit_pair_t *pair, const tacit_event_t *event, tacit_relation_t relation,
                           tacit_direction_t direction) {
   set_overflow(pair, (double)event->records, (double)event->draws);
-  if (direction == TACIT_DIRECTION_REMOVE_ATTAINED || direction == TACIT_DIRECTION_ADD_ATTAINED) { /* all other records 0 */
+  if (direction == TACIT_DIRECTION_REMOVE_ATTAINED ||
+      direction == TACIT_DIRECTION_ADD_ATTAINED) { /* all other records 0 */
     double t = pair->overflow;
-    pair->rate = ((1 - t) * pair->rate + t * pair->full_rate) * (1 - 8 * pair->weight_error - 8 * DBL_EPSILON);
+    pair->rate =
+        ((1 - t) * pair->rate + t * pair->full_rate) * (1 - 8 * pair->weight_error - 8 * DBL_EPSILON);
     pair->overflow = 0;
   }
   if (relation == TACIT_RELATION_ADD_REMOVE) {
@@ -398,8 +410,8 @@ static void set_truncated(tacit_pair_t *pair, const tacit_event_t *event, tacit_
 }
 
 /* One record in place of another, in samples of a given size. */
-static tacit_status_t set_replaced(tacit_pair_t *pair, const tacit_event_t *event, tacit_direction_t direction,
-                                   tacit_error_t *err) {
+static tacit_status_t set_replaced(tacit_pair_t *pair, const tacit_event_t *event,
+                                   tacit_direction_t direction, tacit_error_t *err) {
   if (event->sampling == TACIT_SAMPLING_WITH_REPLACEMENT) {
     tacit_status_t status = set_binomial(pair, (double)event->draws, (double)event->records, pair->m, err);
     if (status != TACIT_OK) {
@@ -417,14 +429,19 @@ static tacit_status_t set_replaced(tacit_pair_t *pair, const tacit_event_t *even
 
 double tacit_pair_seen(const tacit_event_t *event) {
   switch (event->sampling) {
-    case TACIT_SAMPLING_NONE: return 1;
-    case TACIT_SAMPLING_MULTIPLICITY: return -expm1(-event->sampling_rate);
-    case TACIT_SAMPLING_WITH_REPLACEMENT: return -expm1((double)event->draws * log1p(-1 / (double)event->records));
-    default: return event->sampling_rate;
+  case TACIT_SAMPLING_NONE:
+    return 1;
+  case TACIT_SAMPLING_MULTIPLICITY:
+    return -expm1(-event->sampling_rate);
+  case TACIT_SAMPLING_WITH_REPLACEMENT:
+    return -expm1((double)event->draws * log1p(-1 / (double)event->records));
+  default:
+    return event->sampling_rate;
   }
 }
 
-void tacit_pair_mix(tacit_pair_t *pair, const tacit_curve_t *curve, tacit_relation_t relation, tacit_direction_t direction) {
+void tacit_pair_mix(tacit_pair_t *pair, const tacit_curve_t *curve, tacit_relation_t relation,
+                    tacit_direction_t direction) {
   pair->n_weights = curve->n_weights;
   memcpy(pair->weights, curve->weights, sizeof pair->weights);
   memcpy(pair->shifts, curve->shifts, sizeof pair->shifts);
@@ -438,33 +455,35 @@ tacit_status_t tacit_pair_sample(tacit_pair_t *pair, const tacit_event_t *event,
   bool is_gaussian = event->kind == TACIT_EVENT_GAUSSIAN, is_opposed = relation == TACIT_RELATION_SUBSTITUTE;
   pair->rate = event->sampling_rate;
   switch (event->sampling) {
-    case TACIT_SAMPLING_POISSON:
-      if (pair->rate >= 1) {
-        return TACIT_OK;
-      }
-      if (!is_opposed) {
-        set_sampled(pair, direction);
-        return TACIT_OK;
-      }
-      set_pair_of_weights(pair);
-      set_opposed(pair);
-      return is_gaussian ? TACIT_OK : tacit_pair_refuse(event, relation, err);
-    case TACIT_SAMPLING_TRUNCATED_POISSON:
-      set_truncated(pair, event, relation, direction);
+  case TACIT_SAMPLING_POISSON:
+    if (pair->rate >= 1) {
       return TACIT_OK;
-    case TACIT_SAMPLING_MULTIPLICITY:
-      set_poisson(pair, pair->rate, pair->m);
-      is_opposed ? set_opposed(pair) : set_mixture(pair, direction);
+    }
+    if (!is_opposed) {
+      set_sampled(pair, direction);
       return TACIT_OK;
-    case TACIT_SAMPLING_WITHOUT_REPLACEMENT:
-      if (!is_opposed) { /* of n records or n + 1: the record takes the place of another [Zhu2022, Theorem 11] */
-        pair->m *= 2;
-        set_sampled(pair, direction);
-        return TACIT_OK;
-      }
-      return pair->rate >= 1 ? TACIT_OK : set_replaced(pair, event, direction, err);
-    case TACIT_SAMPLING_WITH_REPLACEMENT:
-      return is_opposed ? set_replaced(pair, event, direction, err) : tacit_pair_refuse(event, relation, err);
-    default: return TACIT_OK;
+    }
+    set_pair_of_weights(pair);
+    set_opposed(pair);
+    return is_gaussian ? TACIT_OK : tacit_pair_refuse(event, relation, err);
+  case TACIT_SAMPLING_TRUNCATED_POISSON:
+    set_truncated(pair, event, relation, direction);
+    return TACIT_OK;
+  case TACIT_SAMPLING_MULTIPLICITY:
+    set_poisson(pair, pair->rate, pair->m);
+    is_opposed ? set_opposed(pair) : set_mixture(pair, direction);
+    return TACIT_OK;
+  case TACIT_SAMPLING_WITHOUT_REPLACEMENT:
+    if (!is_opposed) { /* of n records or n + 1: the record takes the place of another [Zhu2022, Theorem 11]
+                        */
+      pair->m *= 2;
+      set_sampled(pair, direction);
+      return TACIT_OK;
+    }
+    return pair->rate >= 1 ? TACIT_OK : set_replaced(pair, event, direction, err);
+  case TACIT_SAMPLING_WITH_REPLACEMENT:
+    return is_opposed ? set_replaced(pair, event, direction, err) : tacit_pair_refuse(event, relation, err);
+  default:
+    return TACIT_OK;
   }
 }

@@ -1,6 +1,6 @@
 /*
- * What a sequence of releases costs in other words than one epsilon and one delta: the privacy profile, the Renyi curve, Gaussian
- * differential privacy.
+ * What a sequence of releases costs in other words than one epsilon and one delta: the privacy profile, the
+ * Renyi curve, Gaussian differential privacy.
  */
 #include <float.h>
 #include <math.h>
@@ -11,15 +11,18 @@
 
 /* ---- the privacy profile ---- */
 
-tacit_status_t tacit_account_profile(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
-                                     size_t n_points, tacit_profile_point_t *points, tacit_error_t *err) {
+tacit_status_t tacit_account_profile(const tacit_event_t *events, size_t n_events,
+                                     const tacit_account_options_t *options, size_t n_points,
+                                     tacit_profile_point_t *points, tacit_error_t *err) {
   tacit_guarantee_t guarantee;
   if (n_points < 2) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "points", "a profile needs 2 points or more, not %zu", n_points);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "points", "a profile needs 2 points or more, not %zu",
+                           n_points);
   }
   tacit_status_t status = tacit_account_epsilon(NULL, events, n_events, options, 1e-12, &guarantee, err);
   if (status == TACIT_OK && isinf(guarantee.epsilon)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "profile", "no epsilon holds at delta 1e-12: there is no curve to show");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "profile",
+                           "no epsilon holds at delta 1e-12: there is no curve to show");
   }
   double high = guarantee.epsilon > 0 ? guarantee.epsilon : 1;
   for (size_t i = 0; status == TACIT_OK && i < n_points; i++) {
@@ -40,11 +43,13 @@ static tacit_status_t check_all(const tacit_event_t *events, size_t n_events, ta
   return status;
 }
 
-tacit_status_t tacit_account_renyi(const tacit_event_t *events, size_t n_events, const tacit_account_options_t *options,
-                                   double order, double *divergence, tacit_error_t *err) {
+tacit_status_t tacit_account_renyi(const tacit_event_t *events, size_t n_events,
+                                   const tacit_account_options_t *options, double order, double *divergence,
+                                   tacit_error_t *err) {
   *divergence = INFINITY;
   if (!(order > 1 && order <= 1e6)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "order", "the order of a Renyi divergence must be above 1 and at most 1e6, not %g", order);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "order",
+                           "the order of a Renyi divergence must be above 1 and at most 1e6, not %g", order);
   }
   tacit_status_t status = check_all(events, n_events, err);
   tacit_relation_t relation = options != NULL ? options->relation : TACIT_RELATION_SUBSTITUTE;
@@ -59,21 +64,26 @@ static double pure_epsilon(const tacit_event_t *event) {
     return NAN;
   }
   switch (event->kind) {
-    case TACIT_EVENT_LAPLACE:
-    case TACIT_EVENT_DISCRETE_LAPLACE: return 1 / event->noise_multiplier;
-    case TACIT_EVENT_APPROXIMATE: return event->delta > 0 ? NAN : event->epsilon;
-    case TACIT_EVENT_EXPONENTIAL: return event->epsilon;
-    case TACIT_EVENT_RANDOMIZED_RESPONSE: {
-      double other = event->probability / (double)event->buckets;
-      return log((1 - event->probability + other) / other);
-    }
-    default: return NAN;
+  case TACIT_EVENT_LAPLACE:
+  case TACIT_EVENT_DISCRETE_LAPLACE:
+    return 1 / event->noise_multiplier;
+  case TACIT_EVENT_APPROXIMATE:
+    return event->delta > 0 ? NAN : event->epsilon;
+  case TACIT_EVENT_EXPONENTIAL:
+    return event->epsilon;
+  case TACIT_EVENT_RANDOMIZED_RESPONSE: {
+    double other = event->probability / (double)event->buckets;
+    return log((1 - event->probability + other) / other);
+  }
+  default:
+    return NAN;
   }
 }
 
 static tacit_status_t add_event(tacit_filter_t *filter, const tacit_event_t *event, tacit_error_t *err) {
   char text[TACIT_EVENT_TEXT_SIZE];
-  double epsilon = pure_epsilon(event), multiplier = tacit_pure_gaussian_multiplier(epsilon * (1 + 8 * DBL_EPSILON));
+  double epsilon = pure_epsilon(event),
+         multiplier = tacit_pure_gaussian_multiplier(epsilon * (1 + 8 * DBL_EPSILON));
   if (tacit_event_is_free(event)) {
     return TACIT_OK;
   }
@@ -83,15 +93,17 @@ static tacit_status_t add_event(tacit_filter_t *filter, const tacit_event_t *eve
     return TACIT_OK;
   }
   if (tacit_event_is_bare(event) || tacit_filter_check(event, err) != TACIT_OK) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event",
-                           "no Gaussian release is known that dominates %s: ask for --delta, --epsilon or --renyi",
-                           tacit_event_format(event, text));
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "event",
+        "no Gaussian release is known that dominates %s: ask for --delta, --epsilon or --renyi",
+        tacit_event_format(event, text));
   }
   tacit_exact_sum_add(&filter->gaussian, tacit_filter_rho(event));
   return TACIT_OK;
 }
 
-tacit_status_t tacit_account_gdp(const tacit_event_t *events, size_t n_events, double *mu, tacit_error_t *err) {
+tacit_status_t tacit_account_gdp(const tacit_event_t *events, size_t n_events, double *mu,
+                                 tacit_error_t *err) {
   tacit_filter_t filter = {.events = events, .n_events = n_events};
   *mu = INFINITY;
   tacit_status_t status = check_all(events, n_events, err);

@@ -20,10 +20,12 @@ static float next_after(float x) {
   return x;
 }
 
-/* Norm bounds of a block's records, NaN for those that count as zero: no sensitivity rests on who packed them. */
+/* Norm bounds of a block's records, NaN for those that count as zero: no sensitivity rests on who packed
+ * them. */
 static void block_norms(const float *block, const tacit_door_settings_t *settings, float *norms) {
   const size_t n_columns = settings->n_columns, n_features = settings->n_features;
-  const size_t ahead = 4 * n_columns * TACIT_BLOCK * sizeof *block; /* four blocks are asked for before they are needed */
+  const size_t ahead =
+      4 * n_columns * TACIT_BLOCK * sizeof *block; /* four blocks are asked for before they are needed */
   double n2[TACIT_BLOCK] = {0};
   int32_t n_faults[TACIT_BLOCK] = {0}; /* values that are not finite, in any column */
   for (size_t j = 0; j < n_columns; j++) {
@@ -61,26 +63,31 @@ static tacit_status_t check_records(const tacit_door_t *door, tacit_error_t *err
   const tacit_door_settings_t *settings = &door->settings;
   const size_t *offsets = door->unit_offsets;
   size_t n_columns = tacit_records_n_columns(door->records);
-  if (n_columns > TACIT_MAX_NUMBERS || settings->max_unit_rows < 1 || settings->max_unit_rows > (size_t)1 << 32 || settings->n_threads < 1) {
+  if (n_columns > TACIT_MAX_NUMBERS || settings->max_unit_rows < 1 ||
+      settings->max_unit_rows > (size_t)1 << 32 || settings->n_threads < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "records",
-                           "the model %s asks for %zu columns, at most %zu records of a unit and %zu threads: more than is provided for, or none",
+                           "the model %s asks for %zu columns, at most %zu records of a unit and %zu "
+                           "threads: more than is provided for, or none",
                            settings->name, n_columns, settings->max_unit_rows, settings->n_threads);
   }
   if (n_columns != settings->n_columns || settings->n_features > n_columns) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "records", "records have %zu columns, the model %s expects %zu", n_columns,
-                           settings->name, settings->n_columns);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "records",
+                           "records have %zu columns, the model %s expects %zu", n_columns, settings->name,
+                           settings->n_columns);
   }
   for (size_t u = 0; offsets != NULL && u < door->n_units; u++) {
     if (offsets[u + 1] - offsets[u] > settings->max_unit_rows) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_unit_rows",
-                             "a unit has more records than max_unit_rows = %zu allows", settings->max_unit_rows);
+                             "a unit has more records than max_unit_rows = %zu allows",
+                             settings->max_unit_rows);
     }
   }
   return TACIT_OK;
 }
 
-tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, tacit_budget_t *budget, tacit_noise_t *noise,
-                              const tacit_door_settings_t *settings, tacit_error_t *err) {
+tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, tacit_budget_t *budget,
+                              tacit_noise_t *noise, const tacit_door_settings_t *settings,
+                              tacit_error_t *err) {
   tacit_door_t *door = *out = tacit_alloc_zero(1, sizeof *door);
   if (door == NULL) {
     tacit_records_free(records);
@@ -89,9 +96,10 @@ tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, taci
   *door = (tacit_door_t){.records = records, .budget = budget, .noise = noise, .settings = *settings};
   door->unit_offsets = tacit_records_unit_offsets(records, &door->n_units);
   /* before anything that one rank alone could stumble over */
-  tacit_status_t status = budget == NULL || noise != NULL ? tacit_door_join_ranks(door, err)
-                                                          : tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise",
-                                                                            "a private door needs a source of noise");
+  tacit_status_t status =
+      budget == NULL || noise != NULL
+          ? tacit_door_join_ranks(door, err)
+          : tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise", "a private door needs a source of noise");
   TACIT_THEN(status, check_records(door, err));
   TACIT_THEN(status, tacit_pool_new(&door->pool, settings->n_threads, err));
   TACIT_THEN(status, tacit_records_new_lanes(records, &door->lane_norm, err));
@@ -123,9 +131,10 @@ static void clear_buffers(tacit_door_t *door, const tacit_sizes_t *sizes) {
 tacit_status_t tacit_door_reserve(tacit_door_t *door, const tacit_sizes_t *sizes, tacit_error_t *err) {
   const tacit_sizes_t had = door->sizes;
   bool ok = door->workspaces != NULL;
-#define WIDEN(type, name) \
+#define WIDEN(type, name)                                                                                    \
   ok = ok && sizes->name <= had.name, door->sizes.name = sizes->name > had.name ? sizes->name : had.name;
-#define NEW(type, name) ok = ok && (door->workspaces[t].name = tacit_alloc_zero(door->sizes.name + 1, sizeof(type))) != NULL;
+#define NEW(type, name)                                                                                      \
+  ok = ok && (door->workspaces[t].name = tacit_alloc_zero(door->sizes.name + 1, sizeof(type))) != NULL;
   TACIT_BUFFERS(WIDEN)
   if (ok) {
     return TACIT_OK;
@@ -162,9 +171,7 @@ void tacit_door_free(tacit_door_t *door) {
   tacit_free(door);
 }
 
-bool tacit_door_is_exposed(const tacit_door_t *door) {
-  return door->budget == NULL;
-}
+bool tacit_door_is_exposed(const tacit_door_t *door) { return door->budget == NULL; }
 
 bool tacit_door_is_private(const tacit_door_t *door) {
   return door->budget != NULL && tacit_noise_is_secret(door->noise);
@@ -192,6 +199,4 @@ tacit_status_t tacit_door_n_units(const tacit_door_t *door, size_t *n, tacit_err
   return TACIT_OK;
 }
 
-tacit_door_notes_t tacit_door_notes(const tacit_door_t *door) {
-  return door->notes;
-}
+tacit_door_notes_t tacit_door_notes(const tacit_door_t *door) { return door->notes; }

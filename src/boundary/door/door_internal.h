@@ -1,4 +1,5 @@
-/* Inside the door: only src/boundary/door, its tests, the benchmarks and the audits include this. README.md is the map. */
+/* Inside the door: only src/boundary/door, its tests, the benchmarks and the audits include this. README.md
+ * is the map. */
 #ifndef TACIT_DOOR_INTERNAL_H
 #define TACIT_DOOR_INTERNAL_H
 
@@ -14,10 +15,12 @@ __extension__ typedef __int128 tacit_wide_t;
 enum {
   TACIT_LATTICE_BITS = 20,      /* m: a clipped vector has integer norm at most 2^m */
   TACIT_EXPOSED_GRID_BITS = 24, /* unclipped exposed vectors are multiples of 2^-24 */
-  /* A lane gains at most 2^m a block: a part of so many cannot overflow its int32, 2^10 2^20 < 2^31; int64s gain at most 2^51. */
+  /* A lane gains at most 2^m a block: a part of so many cannot overflow its int32, 2^10 2^20 < 2^31; int64s
+     gain at most 2^51. */
   TACIT_PART_BLOCKS = 1024,
-  TACIT_VECTOR_BLOCKS = 16, /* most blocks that vectors are shown at a time */
-  TACIT_MAX_NUMBERS = 1 << 20, /* columns, points, pairs, numbers of a vector: rounding is proved for so many (docs/theory.md, 2) */
+  TACIT_VECTOR_BLOCKS = 16,    /* most blocks that vectors are shown at a time */
+  TACIT_MAX_NUMBERS = 1 << 20, /* columns, points, pairs, numbers of a vector: rounding is proved for so many
+                                  (docs/theory.md, 2) */
   TACIT_N_NOTES = sizeof(tacit_door_notes_t) / sizeof(uint64_t)
 };
 
@@ -29,9 +32,10 @@ typedef struct tacit_lattice {
 } tacit_lattice_t;
 
 /*
- * Buffers of a thread. Each release says how much of each it needs. What is lent to contributions, or gathers what they write, is zero where a
- * range of records begins: nothing is left of an earlier range, pass or release. The door's own are written anew by each release; the sums, draws
- * and scales of all threads are those of the first.
+ * Buffers of a thread. Each release says how much of each it needs. What is lent to contributions, or gathers
+ * what they write, is zero where a range of records begins: nothing is left of an earlier range, pass or
+ * release. The door's own are written anew by each release; the sums, draws and scales of all threads are
+ * those of the first.
  */
 /* clang-format off */
 #define TACIT_LENT(X)                                                                                                            \
@@ -63,32 +67,36 @@ struct tacit_door {
   tacit_door_settings_t settings;
   size_t n_units; /* here; n_units_all, n_records: on all ranks */
   size_t n_units_all, n_records, first_record;
-  bool has_aligned_ranks; /* minibatches can be drawn */
-  bool has_parted;        /* the ranks no longer ask the same */
-  uint64_t digest;        /* of what is public of the pass at hand */
+  bool has_aligned_ranks;     /* minibatches can be drawn */
+  bool has_parted;            /* the ranks no longer ask the same */
+  uint64_t digest;            /* of what is public of the pass at hand */
   const size_t *unit_offsets; /* NULL: every record is its own unit */
-  /* Per record: an upper bound of its features' norm, or 1 without features; NaN for records that count as zero, and past the last. */
+  /* Per record: an upper bound of its features' norm, or 1 without features; NaN for records that count as
+   * zero, and past the last. */
   float *lane_norm;
   tacit_pool_t *pool;
   tacit_workspace_t *workspaces; /* (n_threads) */
   tacit_sizes_t sizes;
-  tacit_wide_t *sums; /* the totals of the first thread: of all threads and ranks after a pass; then the notes */
-  double *kept;       /* (n_kept, n_blocks, 16) */
+  tacit_wide_t
+      *sums;    /* the totals of the first thread: of all threads and ranks after a pass; then the notes */
+  double *kept; /* (n_kept, n_blocks, 16) */
   size_t n_kept;
-  uint64_t *mask; /* of the records of all ranks that were drawn: ((n_records + 63) / 64); NULL until needed */
+  uint64_t
+      *mask; /* of the records of all ranks that were drawn: ((n_records + 63) / 64); NULL until needed */
   tacit_door_notes_t notes;
 };
 
 /* Vector kernels, one table for each instruction set; see lattice_isa.c. */
 typedef struct tacit_lattice_functions {
   /* lanes (n_points, dim, 16) += clipped integers of 16 records. */
-  void (*vectors)(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms, const tacit_lattice_t *lattice,
-                  const float *rows, int32_t *lanes, tacit_door_notes_t *notes);
+  void (*vectors)(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms,
+                  const tacit_lattice_t *lattice, const float *rows, int32_t *lanes,
+                  tacit_door_notes_t *notes);
   /* rows (n_rows, 16) become out (16, width), n_rows <= width: 0 for records that do not count. */
   void (*turn)(size_t n_rows, const float *rows, const float *norms, size_t width, float *out);
   /* lanes (16) += clipped differences of values (n_blocks, 16), whole numbers; before NULL: 0. */
-  void (*scalars)(const float *norms, size_t n_blocks, const double *before, const double *after, double clip, int64_t *lanes,
-                  tacit_door_notes_t *notes);
+  void (*scalars)(const float *norms, size_t n_blocks, const double *before, const double *after, double clip,
+                  int64_t *lanes, tacit_door_notes_t *notes);
   /* totals (n, 16) += lanes of the records that count and whose numbers are at most `radius` long. */
   void (*whole)(const float *norms, size_t n, double radius, const int64_t *lanes, int64_t *totals);
 } tacit_lattice_functions_t;
@@ -103,7 +111,8 @@ tacit_lattice_t tacit_lattice_for(const tacit_vectors_t *of, double bound);
 
 /* ---- door.c ---- */
 
-TACIT_MUST_USE tacit_status_t tacit_door_reserve(tacit_door_t *door, const tacit_sizes_t *sizes, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_reserve(tacit_door_t *door, const tacit_sizes_t *sizes,
+                                                 tacit_error_t *err);
 /* Zeros in all that is lent, as much of it as the sizes say. */
 void tacit_door_clear(tacit_workspace_t *workspace, const tacit_sizes_t *sizes);
 /* ->lane_norm of all records, on all threads. */
@@ -111,34 +120,39 @@ void tacit_door_measure_records(tacit_door_t *door);
 
 /* ---- pass.c: a pass over the records, on threads and ranks ---- */
 
-/* Records as a pass shows them: n blocks that follow each other, the first of them block `at` of the door's, SIZE_MAX if drawn. */
+/* Records as a pass shows them: n blocks that follow each other, the first of them block `at` of the door's,
+ * SIZE_MAX if drawn. */
 typedef struct tacit_shown {
   const float *block, *norms;
   size_t n, at;
 } tacit_shown_t;
 
-/* What a pass adds to n_sums numbers: n_lanes of each in ->lanes, or ->lanes64 if is_wide; n_lanes 0: to ->totals, without lanes. */
+/* What a pass adds to n_sums numbers: n_lanes of each in ->lanes, or ->lanes64 if is_wide; n_lanes 0: to
+ * ->totals, without lanes. */
 typedef struct tacit_pass tacit_pass_t;
 struct tacit_pass {
   tacit_door_t *door;
-  const void *of; /* the contribution */
-  const tacit_sizes_t *sizes; /* that it was given */
-  size_t n_sums, n_lanes, n_blocks; /* n_blocks: shown at a time */
+  const void *of;                      /* the contribution */
+  const tacit_sizes_t *sizes;          /* that it was given */
+  size_t n_sums, n_lanes, n_blocks;    /* n_blocks: shown at a time */
   bool is_wide, is_drawn, is_by_units; /* is_drawn: of the records drawn alone */
-  bool is_scalar; /* for the notes, of n_noted contributions a record or unit */
+  bool is_scalar;                      /* for the notes, of n_noted contributions a record or unit */
   size_t n_noted;
   /* Of blocks; by units `show` may be NULL, and is of the blocks that the records are in, one by one. */
   void (*show)(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit_workspace_t *workspace);
   /* Records of unit u in lanes from .. to - 1 of block b are its next; these were all. */
-  void (*unit_add)(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to, tacit_workspace_t *workspace);
+  void (*unit_add)(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to,
+                   tacit_workspace_t *workspace);
   void (*unit_end)(const tacit_pass_t *pass, size_t u, bool is_last, tacit_workspace_t *workspace);
 };
 
 /* ->sums[0 .. n_sums - 1] <- sums over all blocks, or units, of all ranks; ->notes. */
 void tacit_door_sum(const tacit_pass_t *pass);
-/* What is done with blocks or units [first, last): in ranges of at most TACIT_PART_BLOCKS blocks, 16 times as many units, from a multiple of 16. */
+/* What is done with blocks or units [first, last): in ranges of at most TACIT_PART_BLOCKS blocks, 16 times as
+ * many units, from a multiple of 16. */
 typedef void (*tacit_range_task)(const void *pass, size_t first, size_t last, size_t thread);
-void tacit_door_run_ranges(const tacit_door_t *door, bool is_by_units, tacit_range_task task, const void *pass);
+void tacit_door_run_ranges(const tacit_door_t *door, bool is_by_units, tacit_range_task task,
+                           const void *pass);
 
 /* ---- ranks.c ---- */
 
@@ -164,23 +178,31 @@ tacit_shown_t tacit_subset_fill(const tacit_door_t *door, tacit_workspace_t *wor
 /* ---- vectors.c, scalars.c, shapes.c, units.c ---- */
 
 /* All but the budget: pieces, clip, sizes, the subset's rate, and a probe. */
-TACIT_MUST_USE tacit_status_t tacit_vectors_check(tacit_door_t *door, const tacit_vectors_t *vectors, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_vectors_check(tacit_door_t *door, const tacit_vectors_t *vectors,
+                                                  tacit_error_t *err);
 /* Point k of the vectors over the records drawn; SIZE_MAX: all points over all records. */
 void tacit_vectors_sum(tacit_door_t *door, const tacit_vectors_t *vectors, size_t k);
 /* The same of places, clips, sizes, the subset's rate, and a probe. */
-TACIT_MUST_USE tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *scalars, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *scalars,
+                                                  tacit_error_t *err);
 void tacit_scalars_sum(tacit_door_t *door, const tacit_scalars_t *scalars);
 /* Values of all functions, NaN for records that do not count; where those of function or place i begin. */
-void tacit_scalars_evaluate(const tacit_door_t *door, const tacit_scalars_t *scalars, const tacit_shown_t *shown, tacit_workspace_t *workspace);
-double *tacit_scalars_place(const tacit_door_t *door, const tacit_workspace_t *workspace, size_t i, size_t at);
-/* The whole numbers that a unit adds to totals; false: they are not where the shape says, and nothing is added. */
-bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k, tacit_wide_t *totals);
+void tacit_scalars_evaluate(const tacit_door_t *door, const tacit_scalars_t *scalars,
+                            const tacit_shown_t *shown, tacit_workspace_t *workspace);
+double *tacit_scalars_place(const tacit_door_t *door, const tacit_workspace_t *workspace, size_t i,
+                            size_t at);
+/* The whole numbers that a unit adds to totals; false: they are not where the shape says, and nothing is
+ * added. */
+bool tacit_door_shape_add(const tacit_door_shape_t *shape, size_t n_rows, const int64_t *k,
+                          tacit_wide_t *totals);
 /* |k|_2 <= radius <= 2^26, exactly. */
 bool tacit_door_is_in_ball(const int64_t *k, size_t n, int64_t radius);
 /* Whole numbers that `unit` writes for a unit of n_rows records. */
 size_t tacit_door_shape_n_written(const tacit_door_shape_t *shape, size_t n_rows);
-TACIT_MUST_USE tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *shape, tacit_door_noise_t noise, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_units_check(tacit_door_t *door, const tacit_units_t *units, tacit_door_noise_t noise, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_shape_check(const tacit_door_shape_t *shape,
+                                                     tacit_door_noise_t noise, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_units_check(tacit_door_t *door, const tacit_units_t *units,
+                                                tacit_door_noise_t noise, tacit_error_t *err);
 void tacit_units_sum(tacit_door_t *door, const tacit_units_t *units);
 
 /* ---- decide.c, product.c, minibatch.c: log ratios in units of 2^-32 ---- */
@@ -188,16 +210,19 @@ void tacit_units_sum(tacit_door_t *door, const tacit_units_t *units);
 int64_t tacit_log_ratio_capped(tacit_wide_t log_ratio);
 tacit_wide_t tacit_log_ratio_units(long double log_ratio);
 /* Secret: the log ratio of a product's decision, without its public part. */
-TACIT_MUST_USE tacit_status_t tacit_door_product_sum(tacit_door_t *door, const tacit_door_product_t *of, tacit_wide_t *log_ratio,
-                                                     tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_product_sum(tacit_door_t *door, const tacit_door_product_t *of,
+                                                     tacit_wide_t *log_ratio, tacit_error_t *err);
 
 /* ---- release.c ---- */
 
-/* TACIT_ERR_STATE where the ranks no longer ask the same; after a sum: it is not of all records, and nothing may come of it. */
+/* TACIT_ERR_STATE where the ranks no longer ask the same; after a sum: it is not of all records, and nothing
+ * may come of it. */
 TACIT_MUST_USE tacit_status_t tacit_door_check_ranks(const tacit_door_t *door, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_door_check(const tacit_door_t *door, double noise_multiplier, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_check(const tacit_door_t *door, double noise_multiplier,
+                                               tacit_error_t *err);
 /* Free if exposed. */
-TACIT_MUST_USE tacit_status_t tacit_door_charge(tacit_door_t *door, const tacit_event_t *event, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_charge(tacit_door_t *door, const tacit_event_t *event,
+                                                tacit_error_t *err);
 /* An integer of the lattice as a double; rounding to double is post-processing. */
 double tacit_released_value(tacit_wide_t sum, int64_t noise, double spacing);
 
@@ -209,10 +234,11 @@ typedef struct tacit_probed {
 } tacit_probed_t;
 
 /*
- * What a record adds must not depend on the records beside it, on its lane or on calls before: no clip mends that. So before each
- * release the contribution is asked for made-up records. They are public, and so are its parameters: a refusal tells nothing of the data.
+ * What a record adds must not depend on the records beside it, on its lane or on calls before: no clip mends
+ * that. So before each release the contribution is asked for made-up records. They are public, and so are its
+ * parameters: a refusal tells nothing of the data.
  */
-TACIT_MUST_USE tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_function function, size_t n_out, size_t size,
-                                               tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_function function,
+                                               size_t n_out, size_t size, tacit_error_t *err);
 
 #endif

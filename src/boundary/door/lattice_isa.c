@@ -10,9 +10,7 @@
 #include "base/vector.h"
 #include "door/door_internal.h"
 
-TACIT_INLINE uint64_t count_lanes(vint mask) {
-  return (uint64_t)__builtin_popcount(vint_bits(mask));
-}
+TACIT_INLINE uint64_t count_lanes(vint mask) { return (uint64_t)__builtin_popcount(vint_bits(mask)); }
 
 /*
  * Factor by which contributions with squared norm n2 (in units of the bound) are multiplied: scale_out within
@@ -46,12 +44,13 @@ TACIT_INLINE void ask_for(const float *block, size_t ahead) {
 }
 
 /*
- * lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. Blocks follow each other in memory, and
- * this loop waits for none of what it reads: here the block that is `ahead` bytes further on is asked for, a line for each that is worked on,
- * since a core waits when it has asked for too many at once. An address past the last block does no harm; 0: nothing is asked for.
+ * lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. Blocks
+ * follow each other in memory, and this loop waits for none of what it reads: here the block that is `ahead`
+ * bytes further on is asked for, a line for each that is worked on, since a core waits when it has asked for
+ * too many at once. An address past the last block does no harm; 0: nothing is asked for.
  */
-TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid, bool all_valid, size_t ahead,
-                               int32_t *lanes) {
+TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid,
+                               bool all_valid, size_t ahead, int32_t *lanes) {
   if (!all_valid) {
     for (size_t j = 0; j < n_features; j++) {
       vfloat product = weight * vfloat_load(block + j * 16);
@@ -81,8 +80,8 @@ static bool has_known_norm(const tacit_vectors_t *of, size_t i) {
 }
 
 /*
- * Squared norm of features, or more. As where that of all features is known, norms beyond 2^32 are none that count; a square that
- * underflows is at most the smallest normal number.
+ * Squared norm of features, or more. As where that of all features is known, norms beyond 2^32 are none that
+ * count; a square that underflows is at most the smallest normal number.
  */
 TACIT_INLINE vfloat square_of_features(const tacit_piece_t *piece, const float *block) {
   vfloat square = vfloat_set(0);
@@ -93,8 +92,10 @@ TACIT_INLINE vfloat square_of_features(const tacit_piece_t *piece, const float *
   return vfloat_select(square <= 0x1p64f, square + (float)piece->n * FLT_MIN, vfloat_set(INFINITY));
 }
 
-/* Squared norm in units of the bound; neighbours that are of all features share the product with that norm. */
-TACIT_INLINE vfloat square_of_pieces(const tacit_vectors_t *of, const float *block, vfloat x_norm, float scale, const float *rows) {
+/* Squared norm in units of the bound; neighbours that are of all features share the product with that norm.
+ */
+TACIT_INLINE vfloat square_of_pieces(const tacit_vectors_t *of, const float *block, vfloat x_norm,
+                                     float scale, const float *rows) {
   vfloat n2 = {0}, shared = {0};
   for (size_t i = 0; i < of->n_pieces; i++) {
     const tacit_piece_t *piece = &of->pieces[i];
@@ -115,10 +116,12 @@ TACIT_INLINE vfloat square_of_pieces(const tacit_vectors_t *of, const float *blo
   return n2;
 }
 
-/* Whatever the column holds, the place is within the piece, also where floats do not know its last: a NaN's is the first. */
+/* Whatever the column holds, the place is within the piece, also where floats do not know its last: a NaN's
+ * is the first. */
 TACIT_INLINE void add_gathered(const tacit_piece_t *piece, const float *block, vfloat weight, int32_t *sums) {
   vfloat at = vfloat_load(block + piece->column * 16) - (float)piece->first;
-  vint index = __builtin_convertvector(vfloat_max(vfloat_min(at, vfloat_set((float)(piece->n - 1))), vfloat_set(0)), vint);
+  vint index = __builtin_convertvector(
+      vfloat_max(vfloat_min(at, vfloat_set((float)(piece->n - 1))), vfloat_set(0)), vint);
   vint whole = __builtin_convertvector(weight, vint);
   for (size_t lane = 0; lane < FLOAT_LANES; lane++) {
     size_t place = (size_t)index[lane] < piece->n ? (size_t)index[lane] : piece->n - 1;
@@ -127,8 +130,9 @@ TACIT_INLINE void add_gathered(const tacit_piece_t *piece, const float *block, v
 }
 
 /* One point, as many lanes as a machine vector has: block, rows and sums point at the first. */
-TACIT_INLINE void add_pieces(const tacit_vectors_t *of, const float *block, vfloat x_norm, const tacit_lattice_t *lattice, const float *rows,
-                             size_t ahead, int32_t *sums, tacit_door_notes_t *notes) {
+TACIT_INLINE void add_pieces(const tacit_vectors_t *of, const float *block, vfloat x_norm,
+                             const tacit_lattice_t *lattice, const float *rows, size_t ahead, int32_t *sums,
+                             tacit_door_notes_t *notes) {
   vint valid = x_norm <= FLT_MAX;
   bool all_valid = vint_bits(~valid) == 0;
   vfloat n2 = square_of_pieces(of, block, x_norm, lattice->scale_in, rows);
@@ -138,7 +142,8 @@ TACIT_INLINE void add_pieces(const tacit_vectors_t *of, const float *block, vflo
     const float *row = rows + piece.row * 16;
     int32_t *to = sums + piece.parameter * 16;
     if (piece.kind == TACIT_PIECE_LINEAR) {
-      add_features(block + piece.column * 16, piece.n, weight_of(row, lattice, factor), valid, all_valid, ahead, to);
+      add_features(block + piece.column * 16, piece.n, weight_of(row, lattice, factor), valid, all_valid,
+                   ahead, to);
       ahead = 0;
     } else if (piece.kind == TACIT_PIECE_GATHER) {
       add_gathered(&piece, block, weight_of(row, lattice, factor), sums);
@@ -150,16 +155,20 @@ TACIT_INLINE void add_pieces(const tacit_vectors_t *of, const float *block, vflo
 }
 
 /* The same, to the bit, of the one piece that most models have, without the loops. */
-TACIT_INLINE void add_predictor(const tacit_piece_t *piece, const float *block, vfloat x_norm, const tacit_lattice_t *lattice, const float *row,
-                                size_t ahead, int32_t *sums, tacit_door_notes_t *notes) {
+TACIT_INLINE void add_predictor(const tacit_piece_t *piece, const float *block, vfloat x_norm,
+                                const tacit_lattice_t *lattice, const float *row, size_t ahead, int32_t *sums,
+                                tacit_door_notes_t *notes) {
   vint valid = x_norm <= FLT_MAX;
-  vfloat u = vfloat_load(row) * lattice->scale_in, factor = clip_factor((u * u) * (x_norm * x_norm), valid, lattice->scale_out, notes);
+  vfloat u = vfloat_load(row) * lattice->scale_in,
+         factor = clip_factor((u * u) * (x_norm * x_norm), valid, lattice->scale_out, notes);
   add_features(block, piece->n, weight_of(row, lattice, factor), valid, vint_bits(~valid) == 0, ahead, sums);
 }
 
-static void vectors(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms, const tacit_lattice_t *lattice,
-                    const float *rows, int32_t *lanes, tacit_door_notes_t *notes) {
-  size_t ahead = (of->n_points == 1 ? 16 : 8) * n_columns * 16 * sizeof *block; /* one chain is done with a block sooner */
+static void vectors(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms,
+                    const tacit_lattice_t *lattice, const float *rows, int32_t *lanes,
+                    tacit_door_notes_t *notes) {
+  size_t ahead = (of->n_points == 1 ? 16 : 8) * n_columns * 16 *
+                 sizeof *block; /* one chain is done with a block sooner */
   bool is_predictor = of->n_pieces == 1 && has_known_norm(of, 0);
   for (size_t k = 0; k < of->n_points; k++, ahead = 0) {
     for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
@@ -168,7 +177,8 @@ static void vectors(const tacit_vectors_t *of, size_t n_columns, const float *bl
       int32_t *sums = lanes + k * of->dim * 16 + lane;
       size_t ask = lane == 0 ? ahead : 0;
       if (is_predictor) {
-        add_predictor(of->pieces, block + lane, x_norm, lattice, at + of->pieces->row * 16, ask, sums + of->pieces->parameter * 16, notes);
+        add_predictor(of->pieces, block + lane, x_norm, lattice, at + of->pieces->row * 16, ask,
+                      sums + of->pieces->parameter * 16, notes);
       } else {
         add_pieces(of, block + lane, x_norm, lattice, at, ask, sums, notes);
       }
@@ -177,9 +187,7 @@ static void vectors(const tacit_vectors_t *of, size_t n_columns, const float *bl
 }
 
 /* Lanes of records that count: their norm is a number. */
-TACIT_INLINE vlong valid_lanes(const float *norms) {
-  return vdouble_load_floats(norms) <= (double)FLT_MAX;
-}
+TACIT_INLINE vlong valid_lanes(const float *norms) { return vdouble_load_floats(norms) <= (double)FLT_MAX; }
 
 TACIT_INLINE void add_lanes64(int64_t *lanes, vlong value) {
   vlong sum;
@@ -189,7 +197,8 @@ TACIT_INLINE void add_lanes64(int64_t *lanes, vlong value) {
 }
 
 /* A difference that is clipped, or no number. */
-TACIT_INLINE vdouble clip_scalar(const float *norms, vdouble difference, vdouble clip, tacit_door_notes_t *notes) {
+TACIT_INLINE vdouble clip_scalar(const float *norms, vdouble difference, vdouble clip,
+                                 tacit_door_notes_t *notes) {
   vlong finite = difference == difference, over = finite & (vdouble_abs(difference) > clip);
   notes->n_ratio_clipped += (uint64_t)__builtin_popcount(vlong_bits(over));
   notes->n_non_finite += (uint64_t)__builtin_popcount(vlong_bits(valid_lanes(norms) & ~finite));
@@ -197,13 +206,14 @@ TACIT_INLINE vdouble clip_scalar(const float *norms, vdouble difference, vdouble
 }
 
 /* proofs/Decisions.v: rounding_stays_within_the_clip */
-static void scalars(const float *norms, size_t n_blocks, const double *before, const double *after, double most, int64_t *lanes,
-                    tacit_door_notes_t *notes) {
+static void scalars(const float *norms, size_t n_blocks, const double *before, const double *after,
+                    double most, int64_t *lanes, tacit_door_notes_t *notes) {
   const vdouble clip = vdouble_set(most);
   for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
     vlong sum = {0};
     for (size_t at = lane; at < n_blocks * 16; at += 16) {
-      vdouble difference = vdouble_load(after + at) - (before != NULL ? vdouble_load(before + at) : vdouble_set(0));
+      vdouble difference =
+          vdouble_load(after + at) - (before != NULL ? vdouble_load(before + at) : vdouble_set(0));
       if (!vdouble_all_at_most(vdouble_abs(difference), clip)) {
         difference = clip_scalar(norms + at, difference, clip, notes);
       }

@@ -1,6 +1,7 @@
 /*
- * A pass over the records: on threads, over ranks, by blocks of 16, by units, or over those drawn. Whole numbers are added, which is
- * associative: sums depend neither on the number of threads or ranks, nor on the order of blocks or records.
+ * A pass over the records: on threads, over ranks, by blocks of 16, by units, or over those drawn. Whole
+ * numbers are added, which is associative: sums depend neither on the number of threads or ranks, nor on the
+ * order of blocks or records.
  */
 #include <string.h>
 
@@ -8,7 +9,8 @@
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* ---- ranges of blocks or units; where records are in a file, the next are read ahead and those done with leave memory ---- */
+/* ---- ranges of blocks or units; where records are in a file, the next are read ahead and those done with
+ * leave memory ---- */
 
 typedef struct ranges {
   const tacit_door_t *door;
@@ -33,7 +35,8 @@ static void range_part(void *user, size_t part, size_t thread) {
   tacit_records_drop(r->door->records, first_block(r, part), first_block(r, part + 1));
 }
 
-void tacit_door_run_ranges(const tacit_door_t *door, bool is_by_units, tacit_range_task task, const void *pass) {
+void tacit_door_run_ranges(const tacit_door_t *door, bool is_by_units, tacit_range_task task,
+                           const void *pass) {
   size_t n = is_by_units ? door->n_units : tacit_records_n_blocks(door->records);
   size_t most = is_by_units ? TACIT_BLOCK * TACIT_PART_BLOCKS : TACIT_PART_BLOCKS;
   ranges_t ranges = {door, task, pass, n, tacit_pool_share(n, door->settings.n_threads, most), is_by_units};
@@ -75,7 +78,8 @@ static size_t show_units(const tacit_pass_t *pass, size_t first, size_t last, ta
   return last - first;
 }
 
-_Static_assert((int64_t)TACIT_PART_BLOCKS << TACIT_LATTICE_BITS <= INT32_MAX, "a lane of 32 bits holds what a part adds");
+_Static_assert((int64_t)TACIT_PART_BLOCKS << TACIT_LATTICE_BITS <= INT32_MAX,
+               "a lane of 32 bits holds what a part adds");
 _Static_assert((int64_t)TACIT_PART_BLOCKS <= INT64_MAX >> 51, "a lane of 64 bits holds what a part adds");
 
 /* proofs/Sums.v: lanes_fit, lanes_of_32_bits_fit_in_64, totals_fit */
@@ -98,7 +102,9 @@ static void sum_range(const void *of, size_t first, size_t last, size_t thread) 
   const tacit_pass_t *pass = of;
   tacit_workspace_t *w = &pass->door->workspaces[thread];
   tacit_door_clear(w, pass->sizes);
-  size_t n_shown = (pass->is_drawn ? tacit_subset_show : pass->is_by_units ? show_units : show_blocks)(pass, first, last, w);
+  size_t n_shown = (pass->is_drawn      ? tacit_subset_show
+                    : pass->is_by_units ? show_units
+                                        : show_blocks)(pass, first, last, w);
   *(pass->is_scalar ? &w->notes.n_ratio : &w->notes.n_grad) += n_shown * pass->n_noted;
   flush(pass, w);
 }

@@ -42,9 +42,7 @@ void tacit_door_digest(tacit_door_t *door, const void *bytes, size_t n) {
   door->digest = hash >> 24; /* 40 bits: their sum over the ranks fits */
 }
 
-size_t tacit_door_message_size(size_t n_sums) {
-  return 3 * (n_sums + TACIT_N_NOTES) + 1;
-}
+size_t tacit_door_message_size(size_t n_sums) { return 3 * (n_sums + TACIT_N_NOTES) + 1; }
 
 /* proofs/Sums.v: limbs_of_ranks_are_their_sum, limbs_fit */
 void tacit_door_sum_ranks(tacit_door_t *door, size_t n) {

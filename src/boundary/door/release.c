@@ -1,6 +1,7 @@
 /*
- * The releases: the only functions through which anything computed from records leaves, but for decisions (decide.c). Each is
- * described as an event, charged, and only then computed; noise is added to an exact integer.
+ * The releases: the only functions through which anything computed from records leaves, but for decisions
+ * (decide.c). Each is described as an event, charged, and only then computed; noise is added to an exact
+ * integer.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,10 +11,10 @@
 #include "door/door_internal.h"
 
 tacit_status_t tacit_door_check_ranks(const tacit_door_t *door, tacit_error_t *err) {
-  return !door->has_parted
-             ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_STATE, "ranks",
-                               "the ranks no longer ask for the same: run them on machines of one kind, with the same arguments and keys");
+  return !door->has_parted ? TACIT_OK
+                           : tacit_error_set(err, TACIT_ERR_STATE, "ranks",
+                                             "the ranks no longer ask for the same: run them on machines of "
+                                             "one kind, with the same arguments and keys");
 }
 
 tacit_status_t tacit_door_check(const tacit_door_t *door, double noise_multiplier, tacit_error_t *err) {
@@ -32,17 +33,19 @@ tacit_status_t tacit_door_charge(tacit_door_t *door, const tacit_event_t *event,
 }
 
 /* What is lent is cleared first: a refusal must not depend on what an earlier release left. */
-tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_function function, size_t n_out, size_t size, tacit_error_t *err) {
+tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_function function, size_t n_out,
+                                size_t size, tacit_error_t *err) {
   const tacit_door_t *door = probed->door;
   bool is_pure;
   tacit_door_clear(door->workspaces, probed->sizes);
-  tacit_status_t status = tacit_probe(door->settings.n_columns, function, (void *)(uintptr_t)probed, n_out, size, &is_pure, err);
-  return status != TACIT_OK || is_pure
-             ? status
-             : tacit_error_set(err, TACIT_ERR_SENSITIVITY, "contribution",
-                               "what a record adds by the model %s depends on more than the record: on others beside it, or on "
-                               "how often it is asked",
-                               door->settings.name);
+  tacit_status_t status =
+      tacit_probe(door->settings.n_columns, function, (void *)(uintptr_t)probed, n_out, size, &is_pure, err);
+  return status != TACIT_OK || is_pure ? status
+                                       : tacit_error_set(err, TACIT_ERR_SENSITIVITY, "contribution",
+                                                         "what a record adds by the model %s depends on more "
+                                                         "than the record: on others beside it, or on "
+                                                         "how often it is asked",
+                                                         door->settings.name);
 }
 
 /* proofs/Sums.v: rounding_commutes_with_whole_numbers */
@@ -56,7 +59,8 @@ typedef struct release {
   tacit_event_t event;
   tacit_door_noise_t noise; /* of the scales that the first workspace holds, in whole numbers */
   bool is_apart;            /* each number is drawn by itself, whatever its neighbours' scales */
-  size_t n, n_passes;       /* n_passes: a subset of its own for each, of n / n_passes numbers; 0: all records at once */
+  size_t n,
+      n_passes; /* n_passes: a subset of its own for each, of n / n_passes numbers; 0: all records at once */
   double rate, spacing;
   const tacit_vectors_t *vectors; /* one of the three */
   const tacit_scalars_t *scalars;
@@ -75,14 +79,18 @@ static tacit_event_t gaussian_event(double noise_multiplier, double rate, size_t
 }
 
 /* draws <- exact noise; its scale is rounded up, so that there is never less than was charged. */
-static tacit_status_t draw_noise(tacit_door_t *door, tacit_door_noise_t noise, double scale, size_t n, int64_t *draws,
-                                 tacit_error_t *err) {
+static tacit_status_t draw_noise(tacit_door_t *door, tacit_door_noise_t noise, double scale, size_t n,
+                                 int64_t *draws, tacit_error_t *err) {
   double up = nextafter(scale, INFINITY);
   switch (noise) {
-    case TACIT_DOOR_GAUSSIAN: return tacit_noise_rounded_gaussian(door->noise, up, n, draws, err);
-    case TACIT_DOOR_LAPLACE: return tacit_noise_rounded_laplace(door->noise, up, n, draws, err);
-    case TACIT_DOOR_DISCRETE_GAUSSIAN: return tacit_noise_discrete_gaussian(door->noise, up, n, draws, err);
-    default: return tacit_noise_discrete_laplace(door->noise, up, n, draws, err);
+  case TACIT_DOOR_GAUSSIAN:
+    return tacit_noise_rounded_gaussian(door->noise, up, n, draws, err);
+  case TACIT_DOOR_LAPLACE:
+    return tacit_noise_rounded_laplace(door->noise, up, n, draws, err);
+  case TACIT_DOOR_DISCRETE_GAUSSIAN:
+    return tacit_noise_discrete_gaussian(door->noise, up, n, draws, err);
+  default:
+    return tacit_noise_discrete_laplace(door->noise, up, n, draws, err);
   }
 }
 
@@ -92,9 +100,10 @@ static tacit_status_t check_scales(const tacit_door_t *door, const release_t *r,
   for (size_t i = 0; door->budget != NULL && i < r->n; i++) {
     double scale = door->workspaces->scales[i];
     if (!(scale >= least[r->noise] && scale < most[r->noise])) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise_multiplier",
-                             "the noise of this release would have a scale of %g grid units: from %g to %g can be drawn", scale, least[r->noise],
-                             most[r->noise]);
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "noise_multiplier",
+          "the noise of this release would have a scale of %g grid units: from %g to %g can be drawn", scale,
+          least[r->noise], most[r->noise]);
     }
   }
   return TACIT_OK;
@@ -107,7 +116,8 @@ static tacit_status_t draw_all(tacit_door_t *door, const release_t *r, tacit_err
   tacit_status_t status = TACIT_OK;
   memset(draws, 0, r->n * sizeof *draws);
   for (size_t i = 0, end; door->budget != NULL && i < r->n && status == TACIT_OK; i = end) {
-    for (end = i + 1; end < r->n && !r->is_apart && scales[end] <= scales[i] && scales[end] >= scales[i]; end++) {
+    for (end = i + 1; end < r->n && !r->is_apart && scales[end] <= scales[i] && scales[end] >= scales[i];
+         end++) {
     }
     status = draw_noise(door, r->noise, scales[i], end - i, draws + i, err);
   }
@@ -146,12 +156,16 @@ static tacit_status_t release(tacit_door_t *door, const release_t *r, double *ou
 }
 
 /* proofs/Shapes.v: ball_substitute, ball_add_remove */
-tacit_status_t tacit_door_release_vectors(tacit_door_t *door, const tacit_vectors_t *of, double noise_multiplier, double *out,
-                                          tacit_error_t *err) {
+tacit_status_t tacit_door_release_vectors(tacit_door_t *door, const tacit_vectors_t *of,
+                                          double noise_multiplier, double *out, tacit_error_t *err) {
   bool is_clipped = isfinite(of->clip);
-  release_t r = {.event = gaussian_event(noise_multiplier, of->rate, of->n_points, of->label), .n = of->n_points * of->dim,
-                 .n_passes = of->rate < 1 ? of->n_points : 0, .rate = of->rate, .vectors = of,
-                 .spacing = ldexp(is_clipped ? of->clip : 1, is_clipped ? -TACIT_LATTICE_BITS : -TACIT_EXPOSED_GRID_BITS)};
+  release_t r = {.event = gaussian_event(noise_multiplier, of->rate, of->n_points, of->label),
+                 .n = of->n_points * of->dim,
+                 .n_passes = of->rate < 1 ? of->n_points : 0,
+                 .rate = of->rate,
+                 .vectors = of,
+                 .spacing = ldexp(is_clipped ? of->clip : 1,
+                                  is_clipped ? -TACIT_LATTICE_BITS : -TACIT_EXPOSED_GRID_BITS)};
   memset(out, 0, r.n * sizeof *out);
   if (of->n_points == 0) {
     return TACIT_OK;
@@ -159,13 +173,15 @@ tacit_status_t tacit_door_release_vectors(tacit_door_t *door, const tacit_vector
   tacit_status_t status = tacit_door_check(door, noise_multiplier, err);
   TACIT_THEN(status, tacit_vectors_check(door, of, err));
   for (size_t i = 0; status == TACIT_OK && i < r.n; i++) {
-    door->workspaces->scales[i] = noise_multiplier * tacit_door_factor(door) * (double)(1 << TACIT_LATTICE_BITS);
+    door->workspaces->scales[i] =
+        noise_multiplier * tacit_door_factor(door) * (double)(1 << TACIT_LATTICE_BITS);
   }
   tacit_door_digest(door, of->points, r.n * sizeof *of->points);
   return TACIT_THEN(status, release(door, &r, out, err));
 }
 
-/* Entries of an upper triangle off the diagonal stand for two of the matrix, whose norm is what is bounded: sqrt(2) less noise. */
+/* Entries of an upper triangle off the diagonal stand for two of the matrix, whose norm is what is bounded:
+ * sqrt(2) less noise. */
 /* proofs/Squares.v: less_noise_off_the_diagonal */
 static void fill_scales(tacit_door_t *door, const tacit_door_shape_t *shape, double scale) {
   size_t n = tacit_door_shape_n_sums(shape), diagonal = 0, left = shape->dim;
@@ -179,11 +195,16 @@ static void fill_scales(tacit_door_t *door, const tacit_door_shape_t *shape, dou
 
 /* What a shape's numbers move by, sums do; proofs/Sums.v: substitution_moves_by_one_unit */
 tacit_status_t tacit_door_release_units(tacit_door_t *door, const tacit_units_t *of, tacit_door_noise_t noise,
-                                        double noise_multiplier, double *out, double *scale, tacit_error_t *err) {
+                                        double noise_multiplier, double *out, double *scale,
+                                        tacit_error_t *err) {
   bool is_substitute = tacit_door_factor(door) > 1;
   double lattice_scale = noise_multiplier * tacit_door_shape_sensitivity(&of->shape, noise, is_substitute);
-  release_t r = {.event = tacit_door_shape_event(&of->shape, noise, is_substitute, noise_multiplier, of->label), .noise = noise,
-                 .n = tacit_door_shape_n_sums(&of->shape), .units = of, .spacing = 1};
+  release_t r = {.event =
+                     tacit_door_shape_event(&of->shape, noise, is_substitute, noise_multiplier, of->label),
+                 .noise = noise,
+                 .n = tacit_door_shape_n_sums(&of->shape),
+                 .units = of,
+                 .spacing = 1};
   memset(out, 0, r.n * sizeof *out);
   *scale = 0;
   tacit_status_t status = tacit_door_check(door, noise_multiplier, err);
@@ -198,11 +219,17 @@ tacit_status_t tacit_door_release_units(tacit_door_t *door, const tacit_units_t 
 }
 
 /* proofs/Decisions.v: scalar_moves */
-tacit_status_t tacit_door_release_scalars(tacit_door_t *door, const tacit_scalars_t *of, double noise_multiplier, double *out,
-                                          double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_door_release_scalars(tacit_door_t *door, const tacit_scalars_t *of,
+                                          double noise_multiplier, double *out, double *noise_sd,
+                                          tacit_error_t *err) {
   double factor = noise_multiplier * tacit_door_factor(door);
-  release_t r = {.event = gaussian_event(noise_multiplier, of->rate, of->n_pairs, of->label), .n = of->n_pairs, .is_apart = true,
-                 .n_passes = of->is_sampled, .rate = of->rate, .scalars = of, .spacing = 1};
+  release_t r = {.event = gaussian_event(noise_multiplier, of->rate, of->n_pairs, of->label),
+                 .n = of->n_pairs,
+                 .is_apart = true,
+                 .n_passes = of->is_sampled,
+                 .rate = of->rate,
+                 .scalars = of,
+                 .spacing = 1};
   memset(out, 0, of->n_pairs * sizeof *out);
   memset(noise_sd, 0, of->n_pairs * sizeof *noise_sd);
   if (of->n_pairs == 0) {
@@ -213,9 +240,10 @@ tacit_status_t tacit_door_release_scalars(tacit_door_t *door, const tacit_scalar
   for (size_t k = 0; status == TACIT_OK && k < of->n_pairs; k++) {
     door->workspaces->scales[k] = factor * of->clips[k];
     if (door->budget != NULL && !(factor * of->clips[k] <= 0x1p51)) {
-      status = tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_ratio",
-                               "the log-likelihood ratio of model %s needs a smaller clip bound between these points",
-                               door->settings.name);
+      status = tacit_error_set(
+          err, TACIT_ERR_SENSITIVITY, "clip_bound_ratio",
+          "the log-likelihood ratio of model %s needs a smaller clip bound between these points",
+          door->settings.name);
     }
   }
   TACIT_THEN(status, release(door, &r, out, err));

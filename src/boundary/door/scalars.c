@@ -31,21 +31,23 @@ static void probe_values(void *user, const float *block, size_t n_blocks, void *
 
 static tacit_sizes_t sizes_of(const tacit_door_t *door, const tacit_scalars_t *of) {
   return (tacit_sizes_t){.work = of->n_work,
-                        .values = of->n_fresh * TACIT_DOOR_RUN_BLOCKS * 16,
-                        .outs = of->n_fresh,
-                        .block = door->settings.n_columns * 16,
-                        .lanes64 = of->n_pairs * 16,
-                        .unit_sum = of->n_pairs * 16,
-                        .totals = of->n_pairs + TACIT_N_NOTES,
-                        .draws = of->n_pairs,
-                        .scales = of->n_pairs,
-                        .message = tacit_door_message_size(of->n_pairs)};
+                         .values = of->n_fresh * TACIT_DOOR_RUN_BLOCKS * 16,
+                         .outs = of->n_fresh,
+                         .block = door->settings.n_columns * 16,
+                         .lanes64 = of->n_pairs * 16,
+                         .unit_sum = of->n_pairs * 16,
+                         .totals = of->n_pairs + TACIT_N_NOTES,
+                         .draws = of->n_pairs,
+                         .scales = of->n_pairs,
+                         .message = tacit_door_message_size(of->n_pairs)};
 }
 
 tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *of, tacit_error_t *err) {
   if (of->n_pairs > TACIT_MAX_NUMBERS || of->n_fresh > TACIT_MAX_NUMBERS || of->n_work > (size_t)1 << 40) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "scalars", "more scalars, or more memory for them, than is provided for: at most %d at a time",
-                           (int)TACIT_MAX_NUMBERS);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "scalars",
+        "more scalars, or more memory for them, than is provided for: at most %d at a time",
+        (int)TACIT_MAX_NUMBERS);
   }
   bool ok = of->is_sampled ? of->n_pairs == 1 : of->rate >= 1;
   size_t n_places = door->n_kept > 0 && !of->is_sampled ? door->n_kept : of->n_fresh;
@@ -54,8 +56,8 @@ tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *of
   }
   for (size_t k = 0; k < of->n_pairs; k++) {
     double clip = of->clips[k];
-    ok = ok && of->after[k] < n_places && (of->before[k] < n_places || of->before[k] == SIZE_MAX) && clip >= 1 &&
-         clip <= 0x1p51 && clip <= floor(clip);
+    ok = ok && of->after[k] < n_places && (of->before[k] < n_places || of->before[k] == SIZE_MAX) &&
+         clip >= 1 && clip <= 0x1p51 && clip <= floor(clip);
   }
   if (!ok) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "scalars", "a scalar's clip or place is out of range");
@@ -65,16 +67,20 @@ tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *of
   tacit_status_t status = of->is_sampled ? tacit_subset_check(door, of->rate, err) : TACIT_OK;
   TACIT_THEN(status, tacit_door_reserve(door, &sizes, err));
   tacit_door_digest(door, of->points, of->n_numbers * sizeof *of->points);
-  return status == TACIT_OK && of->n_fresh > 0 ? tacit_door_probe(&probed, probe_values, of->n_fresh, sizeof(double), err) : status;
+  return status == TACIT_OK && of->n_fresh > 0
+             ? tacit_door_probe(&probed, probe_values, of->n_fresh, sizeof(double), err)
+             : status;
 }
 
 /* Of what is kept, or evaluated for this pass alone. */
 double *tacit_scalars_place(const tacit_door_t *door, const tacit_workspace_t *w, size_t i, size_t at) {
-  return door->n_kept > 0 && at < SIZE_MAX ? door->kept + (i * tacit_records_n_blocks(door->records) + at) * 16
-                                           : w->values + i * TACIT_DOOR_RUN_BLOCKS * 16;
+  return door->n_kept > 0 && at < SIZE_MAX
+             ? door->kept + (i * tacit_records_n_blocks(door->records) + at) * 16
+             : w->values + i * TACIT_DOOR_RUN_BLOCKS * 16;
 }
 
-void tacit_scalars_evaluate(const tacit_door_t *door, const tacit_scalars_t *of, const tacit_shown_t *shown, tacit_workspace_t *w) {
+void tacit_scalars_evaluate(const tacit_door_t *door, const tacit_scalars_t *of, const tacit_shown_t *shown,
+                            tacit_workspace_t *w) {
   int all_count = 1;
   for (size_t i = 0; i < of->n_fresh; i++) {
     w->outs[i] = tacit_scalars_place(door, w, of->fresh_at[i], shown->at);
@@ -90,7 +96,8 @@ void tacit_scalars_evaluate(const tacit_door_t *door, const tacit_scalars_t *of,
   }
 }
 
-static const double *before(const tacit_door_t *door, const tacit_scalars_t *of, size_t k, size_t at, const tacit_workspace_t *w) {
+static const double *before(const tacit_door_t *door, const tacit_scalars_t *of, size_t k, size_t at,
+                            const tacit_workspace_t *w) {
   return of->before[k] < SIZE_MAX ? tacit_scalars_place(door, w, of->before[k], at) : NULL;
 }
 
@@ -99,7 +106,8 @@ static void add_blocks(const tacit_pass_t *pass, const tacit_shown_t *shown, tac
   tacit_scalars_evaluate(pass->door, of, shown, w);
   for (size_t k = 0; k < of->n_pairs; k++) {
     tacit_lattice_functions()->scalars(shown->norms, shown->n, before(pass->door, of, k, shown->at, w),
-                                       tacit_scalars_place(pass->door, w, of->after[k], shown->at), of->clips[k], w->lanes64 + k * 16, &w->notes);
+                                       tacit_scalars_place(pass->door, w, of->after[k], shown->at),
+                                       of->clips[k], w->lanes64 + k * 16, &w->notes);
   }
 }
 
@@ -110,10 +118,12 @@ static void evaluate(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit
 }
 
 /* Whole numbers: exact below 2^53, and beyond 2^51 every clip has cut in. */
-static void add_unit(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to, tacit_workspace_t *w) {
+static void add_unit(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to,
+                     tacit_workspace_t *w) {
   const tacit_scalars_t *of = pass->of;
   for (size_t k = 0; k < of->n_pairs; k++) {
-    const double *after = tacit_scalars_place(pass->door, w, of->after[k], b), *less = before(pass->door, of, k, b, w);
+    const double *after = tacit_scalars_place(pass->door, w, of->after[k], b),
+                 *less = before(pass->door, of, k, b, w);
     for (size_t lane = from; lane < to; lane++) {
       double value = after[lane] - (less != NULL ? less[lane] : 0);
       w->unit_sum[k * 16 + u % 16] += fabs(value) <= DBL_MAX ? value : 0;
@@ -125,7 +135,8 @@ static void end_unit(const tacit_pass_t *pass, size_t u, bool is_last, tacit_wor
   static const float all_count[16];
   const tacit_scalars_t *of = pass->of;
   for (size_t k = 0; (u % 16 == 15 || is_last) && k < of->n_pairs; k++) {
-    tacit_lattice_functions()->scalars(all_count, 1, NULL, w->unit_sum + k * 16, of->clips[k], w->lanes64 + k * 16, &w->notes);
+    tacit_lattice_functions()->scalars(all_count, 1, NULL, w->unit_sum + k * 16, of->clips[k],
+                                       w->lanes64 + k * 16, &w->notes);
     memset(w->unit_sum + k * 16, 0, 16 * sizeof *w->unit_sum);
   }
 }
@@ -133,13 +144,25 @@ static void end_unit(const tacit_pass_t *pass, size_t u, bool is_last, tacit_wor
 void tacit_scalars_sum(tacit_door_t *door, const tacit_scalars_t *of) {
   bool is_by_units = door->unit_offsets != NULL;
   tacit_sizes_t sizes = sizes_of(door, of);
-  tacit_pass_t pass = {.door = door, .of = of, .sizes = &sizes, .n_sums = of->n_pairs, .n_lanes = 16, .n_blocks = TACIT_DOOR_RUN_BLOCKS,
-                       .is_wide = true, .is_drawn = of->is_sampled, .is_by_units = is_by_units, .is_scalar = true, .n_noted = of->n_pairs,
-                       .show = is_by_units ? evaluate : add_blocks, .unit_add = add_unit, .unit_end = end_unit};
+  tacit_pass_t pass = {.door = door,
+                       .of = of,
+                       .sizes = &sizes,
+                       .n_sums = of->n_pairs,
+                       .n_lanes = 16,
+                       .n_blocks = TACIT_DOOR_RUN_BLOCKS,
+                       .is_wide = true,
+                       .is_drawn = of->is_sampled,
+                       .is_by_units = is_by_units,
+                       .is_scalar = true,
+                       .n_noted = of->n_pairs,
+                       .show = is_by_units ? evaluate : add_blocks,
+                       .unit_add = add_unit,
+                       .unit_end = end_unit};
   tacit_door_sum(&pass);
 }
 
-tacit_status_t tacit_door_keep(tacit_door_t *door, size_t n_points, size_t limit, size_t *n, tacit_error_t *err) {
+tacit_status_t tacit_door_keep(tacit_door_t *door, size_t n_points, size_t limit, size_t *n,
+                               tacit_error_t *err) {
   size_t n_values = tacit_records_n_blocks(door->records) * 16, n_bytes;
   bool fits = !__builtin_mul_overflow(n_values, n_points * sizeof *door->kept, &n_bytes) && n_bytes <= limit;
   *n = door->n_kept;

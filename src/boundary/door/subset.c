@@ -1,4 +1,5 @@
-/* Records that are drawn at random, each by itself. Who was drawn, and how many, is secret and does not leave. */
+/* Records that are drawn at random, each by itself. Who was drawn, and how many, is secret and does not
+ * leave. */
 #include <math.h>
 
 #include "base/error.h"
@@ -12,16 +13,18 @@ static const double unit = 0x1p32; /* of a rate of one */
 tacit_status_t tacit_subset_check(tacit_door_t *door, double rate, tacit_error_t *err) {
   if (!(rate > 0 && rate <= 1 && rate * unit == floor(rate * unit))) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rate",
-                           "the sampling rate must be a multiple of 2^-32, above 0 and at most 1, not %.17g", rate);
+                           "the sampling rate must be a multiple of 2^-32, above 0 and at most 1, not %.17g",
+                           rate);
   }
   if (door->noise == NULL) {
     return tacit_error_set(err, TACIT_ERR_STATE, "curator",
                            "minibatches need a source of secret randomness: open the curator with one");
   }
   if (door->unit_offsets != NULL) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "unit",
-                           "minibatches are drawn by record, and here a unit has several: choose a method that uses all "
-                           "records");
+    return tacit_error_set(
+        err, TACIT_ERR_STATE, "unit",
+        "minibatches are drawn by record, and here a unit has several: choose a method that uses all "
+        "records");
   }
   if (!door->has_aligned_ranks) {
     return tacit_error_set(err, TACIT_ERR_STATE, "ranks",

@@ -1,6 +1,6 @@
 /*
- * Sums of whole numbers that a unit writes. It is shown a copy of its own records and nothing else: what is lent is zero when a unit begins, and is
- * cleared when it ends.
+ * Sums of whole numbers that a unit writes. It is shown a copy of its own records and nothing else: what is
+ * lent is zero when a unit begins, and is cleared when it ends.
  */
 #include <float.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 static tacit_sizes_t sizes_of(const tacit_door_t *door, const tacit_units_t *of) {
   size_t n = tacit_door_shape_n_sums(&of->shape), most_rows = door->settings.max_unit_rows;
   return (tacit_sizes_t){.own_x = (most_rows + 1) * door->settings.n_columns, /* one of zeros past the last */
-                        .unit_k = tacit_door_shape_n_written(&of->shape, most_rows),
-                        .work = of->n_work,
-                        .totals = n + TACIT_N_NOTES,
-                        .draws = n,
-                        .scales = n,
-                        .message = tacit_door_message_size(n)};
+                         .unit_k = tacit_door_shape_n_written(&of->shape, most_rows),
+                         .work = of->n_work,
+                         .totals = n + TACIT_N_NOTES,
+                         .draws = n,
+                         .scales = n,
+                         .message = tacit_door_message_size(n)};
 }
 
 /* k <- what is written for the n records in ->own_x, which then are gone. */
@@ -46,12 +46,14 @@ static void probe_unit(void *user, const float *block, size_t n_blocks, void *ou
   }
 }
 
-tacit_status_t tacit_units_check(tacit_door_t *door, const tacit_units_t *of, tacit_door_noise_t noise, tacit_error_t *err) {
+tacit_status_t tacit_units_check(tacit_door_t *door, const tacit_units_t *of, tacit_door_noise_t noise,
+                                 tacit_error_t *err) {
   tacit_sizes_t sizes = sizes_of(door, of);
   tacit_probed_t probed = {door, of, &sizes};
   tacit_status_t status = tacit_door_shape_check(&of->shape, noise, err);
   TACIT_THEN(status, tacit_door_reserve(door, &sizes, err));
-  return TACIT_THEN(status, tacit_door_probe(&probed, probe_unit, tacit_door_shape_n_written(&of->shape, 1), sizeof(int64_t), err));
+  return TACIT_THEN(status, tacit_door_probe(&probed, probe_unit, tacit_door_shape_n_written(&of->shape, 1),
+                                             sizeof(int64_t), err));
 }
 
 /* Those that count, row by row. */
@@ -83,7 +85,12 @@ static void end(const tacit_pass_t *pass, size_t u, bool is_last, tacit_workspac
 
 void tacit_units_sum(tacit_door_t *door, const tacit_units_t *units) {
   tacit_sizes_t sizes = sizes_of(door, units);
-  tacit_pass_t pass = {.door = door, .of = units, .sizes = &sizes, .n_sums = tacit_door_shape_n_sums(&units->shape), .is_by_units = true,
-                       .unit_add = add, .unit_end = end};
+  tacit_pass_t pass = {.door = door,
+                       .of = units,
+                       .sizes = &sizes,
+                       .n_sums = tacit_door_shape_n_sums(&units->shape),
+                       .is_by_units = true,
+                       .unit_add = add,
+                       .unit_end = end};
   tacit_door_sum(&pass);
 }

@@ -1,7 +1,8 @@
 /*
- * Sums of vectors of floats: a block of 16 records at a time, where a unit is a record. Else the contribution is shown a copy of a unit's own
- * records and of what it wrote for them, and clips their sum itself; that its whole numbers are short enough is checked. What is lent is zero when a
- * unit begins, and is cleared when it ends.
+ * Sums of vectors of floats: a block of 16 records at a time, where a unit is a record. Else the contribution
+ * is shown a copy of a unit's own records and of what it wrote for them, and clips their sum itself; that its
+ * whole numbers are short enough is checked. What is lent is zero when a unit begins, and is cleared when it
+ * ends.
  */
 #include <math.h>
 #include <string.h>
@@ -14,16 +15,23 @@
 
 static bool is_within(size_t from, size_t n, size_t most) { return n <= most && from <= most - n; }
 
-/* Pieces lie within the rows, columns and numbers that there are, and no two share a number: else their norm would not be the vector's. */
+/* Pieces lie within the rows, columns and numbers that there are, and no two share a number: else their norm
+ * would not be the vector's. */
 static bool check_pieces(const tacit_door_t *door, const tacit_vectors_t *of, uint8_t *is_taken) {
   bool ok = true;
   for (size_t i = 0; ok && i < of->n_pieces; i++) {
     const tacit_piece_t *piece = &of->pieces[i];
     bool is_gather = piece->kind == TACIT_PIECE_GATHER, is_dense = piece->kind == TACIT_PIECE_DENSE;
-    size_t n = piece->n, stride = is_gather ? piece->stride : 1, n_columns = is_dense ? 0 : is_gather ? 1 : n, last;
-    ok = piece->kind <= TACIT_PIECE_GATHER && n >= 1 && n <= of->dim && stride >= 1 && isfinite(piece->first) &&
-         is_within(piece->row, is_dense ? n : 1, of->n_rows) && is_within(piece->column, n_columns, door->settings.n_columns) &&
-         !__builtin_mul_overflow(n - 1, stride, &last) && last < of->dim && is_within(piece->parameter, last + 1, of->dim);
+    size_t n = piece->n, stride = is_gather ? piece->stride : 1,
+           n_columns = is_dense    ? 0
+                       : is_gather ? 1
+                                   : n,
+           last;
+    ok = piece->kind <= TACIT_PIECE_GATHER && n >= 1 && n <= of->dim && stride >= 1 &&
+         isfinite(piece->first) && is_within(piece->row, is_dense ? n : 1, of->n_rows) &&
+         is_within(piece->column, n_columns, door->settings.n_columns) &&
+         !__builtin_mul_overflow(n - 1, stride, &last) && last < of->dim &&
+         is_within(piece->parameter, last + 1, of->dim);
     for (size_t j = 0; ok && j < n; j++) {
       ok = !is_taken[piece->parameter + j * stride];
       is_taken[piece->parameter + j * stride] = 1;
@@ -32,13 +40,16 @@ static bool check_pieces(const tacit_door_t *door, const tacit_vectors_t *of, ui
   return ok;
 }
 
-static tacit_status_t check_all_pieces(const tacit_door_t *door, const tacit_vectors_t *of, tacit_error_t *err) {
+static tacit_status_t check_all_pieces(const tacit_door_t *door, const tacit_vectors_t *of,
+                                       tacit_error_t *err) {
   uint8_t *is_taken = tacit_alloc_zero(of->dim, sizeof *is_taken);
-  tacit_status_t status = is_taken == NULL                        ? tacit_error_memory(err)
-                          : check_pieces(door, of, is_taken) ? TACIT_OK
-                                                             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "vectors",
-                                                                               "the pieces of the model %s overlap, or lie outside of its records or vectors",
-                                                                               door->settings.name);
+  tacit_status_t status =
+      is_taken == NULL ? tacit_error_memory(err)
+      : check_pieces(door, of, is_taken)
+          ? TACIT_OK
+          : tacit_error_set(err, TACIT_ERR_ARGUMENT, "vectors",
+                            "the pieces of the model %s overlap, or lie outside of its records or vectors",
+                            door->settings.name);
   tacit_free(is_taken);
   return status;
 }
@@ -46,49 +57,60 @@ static tacit_status_t check_all_pieces(const tacit_door_t *door, const tacit_vec
 /* Numbers of a block's records, turned; past the last of each may be read. */
 static size_t size_of_turned(size_t n) { return 16 * tacit_door_padded(n) + TACIT_DOOR_PADDING; }
 
-static bool is_by_units(const tacit_door_t *door, const tacit_vectors_t *of) { return door->unit_offsets != NULL && isfinite(of->clip); }
+static bool is_by_units(const tacit_door_t *door, const tacit_vectors_t *of) {
+  return door->unit_offsets != NULL && isfinite(of->clip);
+}
 
-static size_t n_unit_sums(const tacit_vectors_t *of) { return of->n_points * (of->dim + of->n_pieces * TACIT_DOOR_PADDING); }
+static size_t n_unit_sums(const tacit_vectors_t *of) {
+  return of->n_points * (of->dim + of->n_pieces * TACIT_DOOR_PADDING);
+}
 
 static tacit_sizes_t sizes_of(const tacit_door_t *door, const tacit_vectors_t *of) {
-  size_t n_sums = of->n_points * of->dim, n_rows = of->n_points * of->n_rows, n_columns = door->settings.n_columns;
+  size_t n_sums = of->n_points * of->dim, n_rows = of->n_points * of->n_rows,
+         n_columns = door->settings.n_columns;
   bool by_units = is_by_units(door, of), is_clipped = isfinite(of->clip);
   size_t turned = by_units ? size_of_turned(n_columns) + size_of_turned(n_rows) : 0;
   return (tacit_sizes_t){.rows = n_rows * of->n_blocks * 16,
-                        .block = n_columns * 16,
-                        .lanes = is_clipped && !by_units ? n_sums * 16 : 0,
-                        .lanes64 = by_units ? n_sums : is_clipped ? 0 : n_sums * 16,
-                        .unit_sum = by_units ? n_unit_sums(of) : 0,
-                        .unit_x = turned,
-                        .own_x = turned,
-                        .unit_k = by_units ? n_sums : 0,
-                        .totals = n_sums + TACIT_N_NOTES,
-                        .draws = n_sums,
-                        .scales = n_sums,
-                        .message = tacit_door_message_size(n_sums)};
+                         .block = n_columns * 16,
+                         .lanes = is_clipped && !by_units ? n_sums * 16 : 0,
+                         .lanes64 = by_units     ? n_sums
+                                    : is_clipped ? 0
+                                                 : n_sums * 16,
+                         .unit_sum = by_units ? n_unit_sums(of) : 0,
+                         .unit_x = turned,
+                         .own_x = turned,
+                         .unit_k = by_units ? n_sums : 0,
+                         .totals = n_sums + TACIT_N_NOTES,
+                         .draws = n_sums,
+                         .scales = n_sums,
+                         .message = tacit_door_message_size(n_sums)};
 }
 
-static tacit_status_t probe(tacit_door_t *door, const tacit_vectors_t *of, const tacit_sizes_t *sizes, tacit_error_t *err);
+static tacit_status_t probe(tacit_door_t *door, const tacit_vectors_t *of, const tacit_sizes_t *sizes,
+                            tacit_error_t *err);
 
 tacit_status_t tacit_vectors_check(tacit_door_t *door, const tacit_vectors_t *of, tacit_error_t *err) {
   size_t most = TACIT_MAX_NUMBERS;
   if (of->dim > most || of->n_points > most || of->n_rows > most || of->n_pieces > most) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "vectors",
-                           "the model %s asks for vectors of %zu numbers at %zu points: at most %zu of either are provided for",
-                           door->settings.name, of->dim, of->n_points, most);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "vectors",
+        "the model %s asks for vectors of %zu numbers at %zu points: at most %zu of either are provided for",
+        door->settings.name, of->dim, of->n_points, most);
   }
-  if (of->dim == 0 || of->n_blocks < 1 || of->n_blocks > TACIT_VECTOR_BLOCKS || !(of->scale > 0) || of->n_features != door->settings.n_features ||
-      (of->unit == NULL && door->unit_offsets != NULL)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "vectors", "the model %s does not say what its vectors are made of",
-                           door->settings.name);
+  if (of->dim == 0 || of->n_blocks < 1 || of->n_blocks > TACIT_VECTOR_BLOCKS || !(of->scale > 0) ||
+      of->n_features != door->settings.n_features || (of->unit == NULL && door->unit_offsets != NULL)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "vectors",
+                           "the model %s does not say what its vectors are made of", door->settings.name);
   }
   bool is_clip = of->clip >= 0x1p-60 && of->clip <= 0x1p60;
   if (!is_clip && (door->budget != NULL || of->unclipped == NULL)) {
     return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_grad",
-                           "the gradient of model %s has no bound of its own: give a clip bound for it", door->settings.name);
+                           "the gradient of model %s has no bound of its own: give a clip bound for it",
+                           door->settings.name);
   }
   tacit_sizes_t sizes = sizes_of(door, of);
-  tacit_status_t status = of->rate < 1 || !(of->rate <= 1) ? tacit_subset_check(door, of->rate, err) : TACIT_OK;
+  tacit_status_t status =
+      of->rate < 1 || !(of->rate <= 1) ? tacit_subset_check(door, of->rate, err) : TACIT_OK;
   TACIT_THEN(status, tacit_door_reserve(door, &sizes, err));
   TACIT_THEN(status, check_all_pieces(door, of, err));
   return TACIT_THEN(status, probe(door, of, &sizes, err));
@@ -108,7 +130,8 @@ static clipped_t clipped_for(const tacit_door_t *door, const tacit_vectors_t *of
     clipped.lattice = tacit_lattice_for(of, of->clip);
     clipped.own = (tacit_own_t){.x_width = tacit_door_padded(door->settings.n_columns),
                                 .rows_width = tacit_door_padded(of->n_points * of->n_rows),
-                                .scale = (double)clipped.lattice.scale_in, .most = (double)clipped.lattice.scale_out};
+                                .scale = (double)clipped.lattice.scale_in,
+                                .most = (double)clipped.lattice.scale_out};
   }
   return clipped;
 }
@@ -125,11 +148,13 @@ static void add_blocks(const tacit_pass_t *pass, const tacit_shown_t *shown, tac
   size_t n_columns = pass->door->settings.n_columns;
   ask(of, shown->block, shown->n, w->rows);
   for (size_t i = 0; i < shown->n; i++) {
-    const float *block = shown->block + i * n_columns * 16, *norms = shown->norms + i * 16, *rows = w->rows + i * of->n_points * of->n_rows * 16;
+    const float *block = shown->block + i * n_columns * 16, *norms = shown->norms + i * 16,
+                *rows = w->rows + i * of->n_points * of->n_rows * 16;
     if (pass->is_wide) {
       of->unclipped(of, block, norms, rows, w->lanes64);
     } else {
-      tacit_lattice_functions()->vectors(of, n_columns, block, norms, &clipped->lattice, rows, w->lanes, &w->notes);
+      tacit_lattice_functions()->vectors(of, n_columns, block, norms, &clipped->lattice, rows, w->lanes,
+                                         &w->notes);
     }
   }
 }
@@ -142,10 +167,12 @@ static void turn(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit_wor
   size_t n_columns = pass->door->settings.n_columns;
   ask(of, shown->block, 1, w->rows);
   tacit_lattice_functions()->turn(n_columns, shown->block, shown->norms, clipped->own.x_width, w->unit_x);
-  tacit_lattice_functions()->turn(of->n_points * of->n_rows, w->rows, shown->norms, clipped->own.rows_width, w->unit_x + size_of_turned(n_columns));
+  tacit_lattice_functions()->turn(of->n_points * of->n_rows, w->rows, shown->norms, clipped->own.rows_width,
+                                  w->unit_x + size_of_turned(n_columns));
 }
 
-static void add_unit(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to, tacit_workspace_t *w) {
+static void add_unit(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to,
+                     tacit_workspace_t *w) {
   const clipped_t *clipped = pass->of;
   const size_t x_size = size_of_turned(pass->door->settings.n_columns);
   tacit_own_t own = clipped->own;
@@ -197,9 +224,19 @@ void tacit_vectors_sum(tacit_door_t *door, const tacit_vectors_t *vectors, size_
   }
   clipped_t clipped = clipped_for(door, &of);
   tacit_sizes_t sizes = sizes_of(door, &of);
-  tacit_pass_t pass = {.door = door, .of = &clipped, .sizes = &sizes, .n_sums = of.n_points * of.dim, .n_lanes = by_units ? 1 : 16,
-                       .n_blocks = of.n_blocks, .is_wide = by_units || !is_clipped, .is_drawn = is_drawn, .is_by_units = by_units,
-                       .n_noted = of.n_points, .show = by_units ? turn : add_blocks, .unit_add = add_unit, .unit_end = end_unit};
+  tacit_pass_t pass = {.door = door,
+                       .of = &clipped,
+                       .sizes = &sizes,
+                       .n_sums = of.n_points * of.dim,
+                       .n_lanes = by_units ? 1 : 16,
+                       .n_blocks = of.n_blocks,
+                       .is_wide = by_units || !is_clipped,
+                       .is_drawn = is_drawn,
+                       .is_by_units = by_units,
+                       .n_noted = of.n_points,
+                       .show = by_units ? turn : add_blocks,
+                       .unit_add = add_unit,
+                       .unit_end = end_unit};
   tacit_door_sum(&pass);
 }
 
@@ -232,16 +269,18 @@ static void probe_unit(void *user, const float *block, size_t n_blocks, void *ou
   }
 }
 
-static tacit_status_t probe(tacit_door_t *door, const tacit_vectors_t *of, const tacit_sizes_t *sizes, tacit_error_t *err) {
+static tacit_status_t probe(tacit_door_t *door, const tacit_vectors_t *of, const tacit_sizes_t *sizes,
+                            tacit_error_t *err) {
   const tacit_probed_t probed = {door, of, sizes};
-  tacit_status_t status = tacit_door_probe(&probed, probe_rows, of->n_points * of->n_rows, sizeof(float), err);
+  tacit_status_t status =
+      tacit_door_probe(&probed, probe_rows, of->n_points * of->n_rows, sizeof(float), err);
   return status == TACIT_OK && is_by_units(door, of)
              ? tacit_door_probe(&probed, probe_unit, of->n_points * of->dim, sizeof(int64_t), err)
              : status;
 }
 
-void tacit_door_round(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms, const float *rows,
-                      int32_t *lanes) {
+void tacit_door_round(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms,
+                      const float *rows, int32_t *lanes) {
   tacit_lattice_t lattice = tacit_lattice_for(of, of->clip);
   tacit_door_notes_t notes = {0};
   tacit_lattice_functions()->vectors(of, n_columns, block, norms, &lattice, rows, lanes, &notes);

@@ -21,8 +21,9 @@ static tacit_status_t fail(const char *path, int reason, tacit_error_t *err) {
 }
 
 static tacit_status_t exists(const char *path, const char *ending, tacit_error_t *err) {
-  return tacit_error_set(err, TACIT_ERR_EXISTS, "ledger", "%s%s exists and is not overwritten: choose another name%s",
-                         path, ending, ending[0] == '\0' ? "" : ", or remove it if no ledger of this name is left");
+  return tacit_error_set(err, TACIT_ERR_EXISTS, "ledger",
+                         "%s%s exists and is not overwritten: choose another name%s", path, ending,
+                         ending[0] == '\0' ? "" : ", or remove it if no ledger of this name is left");
 }
 
 /* SQLite would take a log or a journal that another ledger of this name left behind for this one's. */
@@ -53,9 +54,11 @@ static tacit_status_t check(const tacit_ledger_terms_t *terms, tacit_error_t *er
                            "the data set needs a name, its data id, of 1 to %d bytes", TACIT_LEDGER_MAX_TEXT);
   }
   if (terms->relation != TACIT_RELATION_SUBSTITUTE && terms->relation != TACIT_RELATION_ADD_REMOVE) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation", "the relation must be substitute or add-remove");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation",
+                           "the relation must be substitute or add-remove");
   }
-  tacit_status_t status = terms->unit != NULL ? tacit_unit_check(terms->unit, terms->max_rows, err) : TACIT_OK;
+  tacit_status_t status =
+      terms->unit != NULL ? tacit_unit_check(terms->unit, terms->max_rows, err) : TACIT_OK;
   if (status == TACIT_OK) { /* checks both numbers */
     status = tacit_budget_new(&budget, terms->epsilon, terms->delta, terms->relation, err);
     tacit_budget_free(budget);
@@ -66,12 +69,22 @@ static tacit_status_t check(const tacit_ledger_terms_t *terms, tacit_error_t *er
 static tacit_status_t insert(tacit_ledger_t *ledger, const tacit_ledger_terms_t *terms, tacit_error_t *err) {
   sqlite3_stmt *statement = NULL;
   bool ok = true;
-  char epsilon[TACIT_NUMBER_SIZE], delta[TACIT_NUMBER_SIZE], created[TACIT_TIME_SIZE], head[TACIT_LEDGER_HASH_SIZE];
-  const char *const values[] = {terms->data_id, tacit_relation_string(terms->relation), tacit_number_exact(terms->epsilon, epsilon),
-                                tacit_number_exact(terms->delta, delta), created, head};
+  char epsilon[TACIT_NUMBER_SIZE], delta[TACIT_NUMBER_SIZE], created[TACIT_TIME_SIZE],
+      head[TACIT_LEDGER_HASH_SIZE];
+  const char *const values[] = {terms->data_id,
+                                tacit_relation_string(terms->relation),
+                                tacit_number_exact(terms->epsilon, epsilon),
+                                tacit_number_exact(terms->delta, delta),
+                                created,
+                                head};
   tacit_time_now(created);
   tacit_status_t status = tacit_genesis_hash(values[0], values[1], values[2], values[3], created, head, err);
-  TACIT_THEN(status, tacit_database_prepare( ledger, "INSERT INTO ledger(id, n_entries, data_id, relation, epsilon, delta, created, head) " "VALUES (1, 0, ?, ?, ?, ?, ?, ?)", &statement, err));
+  TACIT_THEN(status,
+             tacit_database_prepare(
+                 ledger,
+                 "INSERT INTO ledger(id, n_entries, data_id, relation, epsilon, delta, created, head) "
+                 "VALUES (1, 0, ?, ?, ?, ?, ?, ?)",
+                 &statement, err));
   if (status != TACIT_OK) {
     return status;
   }
@@ -81,7 +94,8 @@ static tacit_status_t insert(tacit_ledger_t *ledger, const tacit_ledger_terms_t 
   return tacit_database_finish(ledger, statement, ok, err);
 }
 
-static tacit_status_t begin_chain(tacit_ledger_t *ledger, const tacit_ledger_terms_t *terms, tacit_error_t *err) {
+static tacit_status_t begin_chain(tacit_ledger_t *ledger, const tacit_ledger_terms_t *terms,
+                                  tacit_error_t *err) {
   tacit_header_t header = {0};
   tacit_totals_t totals = {0};
   tacit_status_t status = tacit_header_read(ledger, &header, err);
@@ -95,9 +109,11 @@ static tacit_status_t begin_chain(tacit_ledger_t *ledger, const tacit_ledger_ter
 }
 
 static tacit_status_t fill(tacit_ledger_t *ledger, const tacit_ledger_terms_t *terms, tacit_error_t *err) {
-  tacit_status_t status = tacit_database_run(
-      ledger, "PRAGMA synchronous=EXTRA; PRAGMA application_id=" TACIT_LEDGER_APPLICATION_ID
-              "; PRAGMA user_version=" TACIT_LEDGER_NEWEST "; BEGIN", err);
+  tacit_status_t status =
+      tacit_database_run(ledger,
+                         "PRAGMA synchronous=EXTRA; PRAGMA application_id=" TACIT_LEDGER_APPLICATION_ID
+                         "; PRAGMA user_version=" TACIT_LEDGER_NEWEST "; BEGIN",
+                         err);
   for (int i = 0; i < TACIT_LEDGER_N_TABLES && status == TACIT_OK; i++) {
     status = tacit_database_run(ledger, tacit_ledger_tables[i].sql, err);
   }
@@ -139,13 +155,15 @@ static int sync_path(const char *path, int flags) {
 static tacit_status_t sync_folder_of(const char *path, tacit_error_t *err) {
   const char *slash = strrchr(path, '/');
   tacit_text_t folder = {0};
-  tacit_text_append(&folder, slash == NULL ? "." : path, slash == NULL || slash == path ? 1 : (size_t)(slash - path));
+  tacit_text_append(&folder, slash == NULL ? "." : path,
+                    slash == NULL || slash == path ? 1 : (size_t)(slash - path));
   int reason = folder.failed ? ENOMEM : sync_path(folder.data, O_RDONLY | O_DIRECTORY);
   tacit_text_clear(&folder);
   return reason == 0 ? TACIT_OK : fail(path, reason, err);
 }
 
-/* An empty file claims a name that was free, whoever else makes a ledger now. Names of `temporary` are tried. */
+/* An empty file claims a name that was free, whoever else makes a ledger now. Names of `temporary` are tried.
+ */
 static int claim(const char *path) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) {

@@ -16,20 +16,30 @@
 static const double patience = 60, longest_nap = 0.01; /* seconds */
 
 const tacit_ledger_table_t tacit_ledger_tables[TACIT_LEDGER_N_TABLES] = {
-    {"decisions", "CREATE TABLE decisions(spec TEXT NOT NULL PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID", 3},
-    {"entries", "CREATE TABLE entries(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, spend INTEGER NOT NULL, "
-                "time TEXT NOT NULL, who TEXT NOT NULL, host TEXT NOT NULL, purpose TEXT NOT NULL, "
-                "artefact TEXT NOT NULL, hash TEXT NOT NULL)", 1},
+    {"decisions",
+     "CREATE TABLE decisions(spec TEXT NOT NULL PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID", 3},
+    {"entries",
+     "CREATE TABLE entries(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, spend INTEGER NOT NULL, "
+     "time TEXT NOT NULL, who TEXT NOT NULL, host TEXT NOT NULL, purpose TEXT NOT NULL, "
+     "artefact TEXT NOT NULL, hash TEXT NOT NULL)",
+     1},
     {"entries_of_spends", "CREATE INDEX entries_of_spends ON entries(spend)", 3},
-    {"events", "CREATE TABLE events(entry INTEGER NOT NULL, position INTEGER NOT NULL, count INTEGER NOT NULL, "
-               "spec TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY(entry, position)) WITHOUT ROWID", 1},
-    {"ledger", "CREATE TABLE ledger(id INTEGER PRIMARY KEY, data_id TEXT NOT NULL, relation TEXT NOT NULL, "
-               "epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL, n_entries INTEGER NOT NULL, "
-               "head TEXT NOT NULL)", 1},
-    {"totals", "CREATE TABLE totals(id INTEGER PRIMARY KEY, n_spends INTEGER NOT NULL, unit TEXT NOT NULL, "
-               "max_rows INTEGER NOT NULL, rho TEXT NOT NULL, counter INTEGER NOT NULL, hash TEXT NOT NULL)", 3}};
+    {"events",
+     "CREATE TABLE events(entry INTEGER NOT NULL, position INTEGER NOT NULL, count INTEGER NOT NULL, "
+     "spec TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY(entry, position)) WITHOUT ROWID",
+     1},
+    {"ledger",
+     "CREATE TABLE ledger(id INTEGER PRIMARY KEY, data_id TEXT NOT NULL, relation TEXT NOT NULL, "
+     "epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL, n_entries INTEGER NOT NULL, "
+     "head TEXT NOT NULL)",
+     1},
+    {"totals",
+     "CREATE TABLE totals(id INTEGER PRIMARY KEY, n_spends INTEGER NOT NULL, unit TEXT NOT NULL, "
+     "max_rows INTEGER NOT NULL, rho TEXT NOT NULL, counter INTEGER NOT NULL, hash TEXT NOT NULL)",
+     3}};
 
-tacit_status_t tacit_ledger_broken(const tacit_ledger_t *ledger, tacit_error_t *err, const char *format, ...) {
+tacit_status_t tacit_ledger_broken(const tacit_ledger_t *ledger, tacit_error_t *err, const char *format,
+                                   ...) {
   char what[400];
   va_list list;
   va_start(list, format);
@@ -47,34 +57,41 @@ tacit_status_t tacit_ledger_broken(const tacit_ledger_t *ledger, tacit_error_t *
 tacit_status_t tacit_ledger_error(const tacit_ledger_t *ledger, int code, tacit_error_t *err) {
   const char *path = ledger->path;
   switch (code & 0xff) {
-    case SQLITE_NOMEM: return tacit_error_memory(err);
-    case SQLITE_NOTADB:
-      return tacit_error_set(err, TACIT_ERR_DATA, "ledger", "%s is not a ledger; tacit ledger init makes one", path);
-    case SQLITE_CORRUPT:
-    case SQLITE_ERROR:    /* of our fixed statements: a table or a column is not what it should be */
-    case SQLITE_CONSTRAINT: return tacit_ledger_broken(ledger, err, "%s", sqlite3_errmsg(ledger->db));
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return tacit_error_set(err, TACIT_ERR_IO, "ledger",
-                             "%s is locked by another process: try again when that has ended", path);
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-      return tacit_error_set(err, TACIT_ERR_IO, "ledger",
-                             "%s or its folder cannot be written: a spend is recorded in the ledger, with a journal beside it "
-                             "until it is safe", path);
-    case SQLITE_CANTOPEN:
-      return tacit_error_set(err, TACIT_ERR_IO, "ledger",
-                             "cannot open %s: it needs read access, and for a spend write access, to its folder, too (%s-journal)",
-                             path, path);
-    default: {
-      int reason = sqlite3_system_errno(ledger->db);
-      return tacit_error_set(err, TACIT_ERR_IO, "ledger", "cannot read or write %s: %s", path,
-                             reason != 0 ? strerror(reason) : sqlite3_errstr(code));
-    }
+  case SQLITE_NOMEM:
+    return tacit_error_memory(err);
+  case SQLITE_NOTADB:
+    return tacit_error_set(err, TACIT_ERR_DATA, "ledger", "%s is not a ledger; tacit ledger init makes one",
+                           path);
+  case SQLITE_CORRUPT:
+  case SQLITE_ERROR: /* of our fixed statements: a table or a column is not what it should be */
+  case SQLITE_CONSTRAINT:
+    return tacit_ledger_broken(ledger, err, "%s", sqlite3_errmsg(ledger->db));
+  case SQLITE_BUSY:
+  case SQLITE_LOCKED:
+    return tacit_error_set(err, TACIT_ERR_IO, "ledger",
+                           "%s is locked by another process: try again when that has ended", path);
+  case SQLITE_READONLY:
+  case SQLITE_PERM:
+    return tacit_error_set(
+        err, TACIT_ERR_IO, "ledger",
+        "%s or its folder cannot be written: a spend is recorded in the ledger, with a journal beside it "
+        "until it is safe",
+        path);
+  case SQLITE_CANTOPEN:
+    return tacit_error_set(
+        err, TACIT_ERR_IO, "ledger",
+        "cannot open %s: it needs read access, and for a spend write access, to its folder, too (%s-journal)",
+        path, path);
+  default: {
+    int reason = sqlite3_system_errno(ledger->db);
+    return tacit_error_set(err, TACIT_ERR_IO, "ledger", "cannot read or write %s: %s", path,
+                           reason != 0 ? strerror(reason) : sqlite3_errstr(code));
+  }
   }
 }
 
-/* SQLite keeps its journal beside a name: of a file with two names there would be two, each with half the truth. */
+/* SQLite keeps its journal beside a name: of a file with two names there would be two, each with half the
+ * truth. */
 static tacit_status_t check_file(tacit_ledger_t *ledger, tacit_error_t *err) {
   struct stat info;
   const char *path = ledger->path;
@@ -87,23 +104,27 @@ static tacit_status_t check_file(tacit_ledger_t *ledger, tacit_error_t *err) {
                            S_ISDIR(info.st_mode) ? "a directory" : "not a plain file");
   }
   if (info.st_size == 0) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "ledger", "%s is empty and not a ledger; tacit ledger init makes one",
-                           path);
+    return tacit_error_set(err, TACIT_ERR_DATA, "ledger",
+                           "%s is empty and not a ledger; tacit ledger init makes one", path);
   }
   if (info.st_nlink > 1) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "ledger",
-                           "%s has %ju names (hard links), under which two processes could spend twice: remove all "
-                           "names but one", path, (uintmax_t)info.st_nlink);
+    return tacit_error_set(
+        err, TACIT_ERR_DATA, "ledger",
+        "%s has %ju names (hard links), under which two processes could spend twice: remove all "
+        "names but one",
+        path, (uintmax_t)info.st_nlink);
   }
   if (ledger->inode != 0 && (info.st_ino != ledger->inode || info.st_dev != ledger->device)) {
-    return tacit_error_set(err, TACIT_ERR_IO, "ledger", "%s was replaced by another file while it was open", path);
+    return tacit_error_set(err, TACIT_ERR_IO, "ledger", "%s was replaced by another file while it was open",
+                           path);
   }
   ledger->inode = info.st_ino;
   ledger->device = info.st_dev;
   return TACIT_OK;
 }
 
-tacit_status_t tacit_database_step(tacit_ledger_t *ledger, sqlite3_stmt *statement, bool *has_row, tacit_error_t *err) {
+tacit_status_t tacit_database_step(tacit_ledger_t *ledger, sqlite3_stmt *statement, bool *has_row,
+                                   tacit_error_t *err) {
   int code = sqlite3_step(statement);
   *has_row = code == SQLITE_ROW;
   return code == SQLITE_ROW || code == SQLITE_DONE ? TACIT_OK : tacit_ledger_error(ledger, code, err);
@@ -135,8 +156,8 @@ tacit_status_t tacit_database_text(tacit_ledger_t *ledger, const char *sql, char
   return status;
 }
 
-tacit_status_t tacit_column_count(tacit_ledger_t *ledger, sqlite3_stmt *statement, int i, uint64_t lower, uint64_t upper,
-                                  uint64_t *value, tacit_error_t *err) {
+tacit_status_t tacit_column_count(tacit_ledger_t *ledger, sqlite3_stmt *statement, int i, uint64_t lower,
+                                  uint64_t upper, uint64_t *value, tacit_error_t *err) {
   sqlite3_int64 number = sqlite3_column_int64(statement, i);
   if (sqlite3_column_type(statement, i) != SQLITE_INTEGER || number < 0 || (uint64_t)number < lower ||
       (uint64_t)number > upper) {
@@ -178,9 +199,11 @@ tacit_status_t tacit_column_hash(tacit_ledger_t *ledger, sqlite3_stmt *statement
   return status;
 }
 
-tacit_status_t tacit_database_finish(tacit_ledger_t *ledger, sqlite3_stmt *statement, bool is_bound, tacit_error_t *err) {
+tacit_status_t tacit_database_finish(tacit_ledger_t *ledger, sqlite3_stmt *statement, bool is_bound,
+                                     tacit_error_t *err) {
   bool has_row;
-  tacit_status_t status = is_bound ? tacit_database_step(ledger, statement, &has_row, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      is_bound ? tacit_database_step(ledger, statement, &has_row, err) : tacit_error_memory(err);
   sqlite3_finalize(statement);
   return status;
 }
@@ -226,8 +249,10 @@ static tacit_status_t harden(tacit_ledger_t *ledger, tacit_error_t *err) {
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-  return tacit_database_run(ledger, "PRAGMA synchronous=EXTRA; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1; "
-                                    "PRAGMA cell_size_check=1; PRAGMA mmap_size=0", err);
+  return tacit_database_run(ledger,
+                            "PRAGMA synchronous=EXTRA; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1; "
+                            "PRAGMA cell_size_check=1; PRAGMA mmap_size=0",
+                            err);
 }
 
 static tacit_status_t check_version(tacit_ledger_t *ledger, tacit_error_t *err) {
@@ -238,10 +263,13 @@ static tacit_status_t check_version(tacit_ledger_t *ledger, tacit_error_t *err) 
     status = tacit_error_set(err, TACIT_ERR_DATA, "ledger",
                              "%s is a database but not a ledger; tacit ledger init makes one", ledger->path);
   }
-  if (status == TACIT_OK && (strlen(version) != 1 || version[0] < '1' || version[0] > '0' + TACIT_LEDGER_VERSION)) {
-    status = tacit_error_set(err, TACIT_ERR_DATA, "ledger",
-                             "%s is a ledger of version %.20s, this program knows versions 1 to " TACIT_LEDGER_NEWEST
-                             ": use the tacit that wrote to it", ledger->path, version);
+  if (status == TACIT_OK &&
+      (strlen(version) != 1 || version[0] < '1' || version[0] > '0' + TACIT_LEDGER_VERSION)) {
+    status = tacit_error_set(
+        err, TACIT_ERR_DATA, "ledger",
+        "%s is a ledger of version %.20s, this program knows versions 1 to " TACIT_LEDGER_NEWEST
+        ": use the tacit that wrote to it",
+        ledger->path, version);
   }
   ledger->version = status == TACIT_OK ? version[0] - '0' : 0;
   tacit_free(application);
@@ -257,7 +285,8 @@ tacit_status_t tacit_database_use_journal(tacit_ledger_t *ledger, tacit_error_t 
   ledger->deadline = tacit_clock() + ledger->patience;
   tacit_status_t status = tacit_database_text(ledger, "PRAGMA journal_mode=DELETE", &mode, err);
   if (status == TACIT_OK && strcmp(mode, "delete") != 0) {
-    status = tacit_error_set(err, TACIT_ERR_IO, "ledger", "%s: another program keeps it open with a write-ahead log: end that first",
+    status = tacit_error_set(err, TACIT_ERR_IO, "ledger",
+                             "%s: another program keeps it open with a write-ahead log: end that first",
                              ledger->path);
   }
   tacit_free(mode);

@@ -69,10 +69,10 @@ static char *host_name(void) {
 
 static tacit_status_t check_text(const char *text, const char *what, tacit_error_t *err) {
   size_t n = strlen(text);
-  return n <= TACIT_LEDGER_MAX_TEXT
-             ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, what, "the %s has %zu bytes; a ledger holds at most %d", what,
-                               n, TACIT_LEDGER_MAX_TEXT);
+  return n <= TACIT_LEDGER_MAX_TEXT ? TACIT_OK
+                                    : tacit_error_set(err, TACIT_ERR_ARGUMENT, what,
+                                                      "the %s has %zu bytes; a ledger holds at most %d", what,
+                                                      n, TACIT_LEDGER_MAX_TEXT);
 }
 
 tacit_status_t tacit_ledger_check_event(const tacit_event_t *event, tacit_error_t *err) {
@@ -86,15 +86,17 @@ tacit_status_t tacit_ledger_check_event(const tacit_event_t *event, tacit_error_
                            tacit_number_format(sigma, number));
   }
   if (event->count < 1 || event->count > max_count) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "count", "the count of an event must be from 1 to 1e18, not %llu",
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "count",
+                           "the count of an event must be from 1 to 1e18, not %llu",
                            (unsigned long long)event->count);
   }
   if (memchr(event->label, '\0', sizeof event->label) == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "label", "the label of an event must be shorter than %zu bytes",
-                           sizeof event->label);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "label",
+                           "the label of an event must be shorter than %zu bytes", sizeof event->label);
   }
   tacit_status_t status = tacit_filter_check(event, err);
-  if (status == TACIT_OK && (isinf(event->noise_multiplier) || (is_bit && (isinf(event->sigma) || isinf(event->rho))))) {
+  if (status == TACIT_OK &&
+      (isinf(event->noise_multiplier) || (is_bit && (isinf(event->sigma) || isinf(event->rho))))) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "the noise of a spend must be finite");
   }
   return status;
@@ -112,17 +114,20 @@ bool tacit_events_are_plain(const tacit_event_t *events, size_t n_events) {
 tacit_status_t tacit_unit_check(const char *unit, uint64_t max_rows, tacit_error_t *err) {
   size_t n = unit != NULL ? strlen(unit) : 0;
   if (n == 0 || n > TACIT_LEDGER_MAX_TEXT) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
-                           "a ledger needs the unit that is protected: row, or the schema's column of persons");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "unit",
+        "a ledger needs the unit that is protected: row, or the schema's column of persons");
   }
   if (max_rows < 1 || max_rows > INT64_MAX || (max_rows > 1 && strcmp(unit, "row") == 0)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_rows",
-                           "max_rows, the most rows of a unit, must be a whole number from 1, and 1 of unit row");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "max_rows",
+        "max_rows, the most rows of a unit, must be a whole number from 1, and 1 of unit row");
   }
   return TACIT_OK;
 }
 
-tacit_status_t tacit_entry_fill_unit(tacit_entry_t *entry, const char *unit, uint64_t max_rows, tacit_error_t *err) {
+tacit_status_t tacit_entry_fill_unit(tacit_entry_t *entry, const char *unit, uint64_t max_rows,
+                                     tacit_error_t *err) {
   char rows[32];
   *entry = (tacit_entry_t){0};
   tacit_status_t status = tacit_unit_check(unit, max_rows, err);
@@ -144,8 +149,9 @@ bool tacit_entry_unit(const tacit_entry_t *entry, uint64_t *max_rows) {
          tacit_unit_check(entry->purpose, rows, NULL) == TACIT_OK;
 }
 
-tacit_status_t tacit_entry_fill(tacit_entry_t *entry, tacit_entry_kind_t kind, const char *purpose, const char *artefact,
-                                const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+tacit_status_t tacit_entry_fill(tacit_entry_t *entry, tacit_entry_kind_t kind, const char *purpose,
+                                const char *artefact, const tacit_event_t *events, size_t n_events,
+                                tacit_error_t *err) {
   *entry = (tacit_entry_t){.kind = kind};
   if (n_events > TACIT_LEDGER_MAX_EVENTS) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_events", "a spend has at most %d events, not %zu",
@@ -161,7 +167,8 @@ tacit_status_t tacit_entry_fill(tacit_entry_t *entry, tacit_entry_kind_t kind, c
   }
   char now[TACIT_TIME_SIZE];
   tacit_time_now(now);
-  memcpy(now + strlen("2026-11-21T"), "00:00:00", 8); /* the time between two runs tells how long the first took, and that what is private */
+  memcpy(now + strlen("2026-11-21T"), "00:00:00",
+         8); /* the time between two runs tells how long the first took, and that what is private */
   entry->time = tacit_strdup(now);
   entry->who = user_name();
   entry->host = host_name();
@@ -207,8 +214,9 @@ tacit_status_t tacit_hash_finish(tacit_text_t *text, char hash[TACIT_LEDGER_HASH
   return status;
 }
 
-tacit_status_t tacit_genesis_hash(const char *data_id, const char *relation, const char *epsilon, const char *delta,
-                                  const char *created, char hash[TACIT_LEDGER_HASH_SIZE], tacit_error_t *err) {
+tacit_status_t tacit_genesis_hash(const char *data_id, const char *relation, const char *epsilon,
+                                  const char *delta, const char *created, char hash[TACIT_LEDGER_HASH_SIZE],
+                                  tacit_error_t *err) {
   tacit_text_t text = {0};
   const char *const values[] = {"tacit ledger 1", data_id, relation, epsilon, delta, created};
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
@@ -217,8 +225,8 @@ tacit_status_t tacit_genesis_hash(const char *data_id, const char *relation, con
   return tacit_hash_finish(&text, hash, err);
 }
 
-tacit_status_t tacit_entry_hash(const tacit_entry_t *entry, const char *previous, char hash[TACIT_LEDGER_HASH_SIZE],
-                                tacit_error_t *err) {
+tacit_status_t tacit_entry_hash(const tacit_entry_t *entry, const char *previous,
+                                char hash[TACIT_LEDGER_HASH_SIZE], tacit_error_t *err) {
   tacit_text_t text = {0};
   char spec[TACIT_EVENT_TEXT_SIZE];
   tacit_hash_put(&text, previous);

@@ -36,9 +36,10 @@ static tacit_status_t check_tables(tacit_ledger_t *ledger, tacit_error_t *err) {
     }
     const char *name = (const char *)sqlite3_column_text(statement, 0);
     const char *sql = (const char *)sqlite3_column_text(statement, 1);
-    if (name == NULL || sql == NULL || at == TACIT_LEDGER_N_TABLES || strcmp(name, tacit_ledger_tables[at].name) != 0 ||
-        strcmp(sql, tacit_ledger_tables[at].sql) != 0) {
-      status = tacit_ledger_broken(ledger, err, "it holds '%.60s', which tacit did not make", name != NULL ? name : "");
+    if (name == NULL || sql == NULL || at == TACIT_LEDGER_N_TABLES ||
+        strcmp(name, tacit_ledger_tables[at].name) != 0 || strcmp(sql, tacit_ledger_tables[at].sql) != 0) {
+      status = tacit_ledger_broken(ledger, err, "it holds '%.60s', which tacit did not make",
+                                   name != NULL ? name : "");
     }
     at = next_table(ledger, at + 1);
   }
@@ -53,9 +54,11 @@ static tacit_status_t read_header(tacit_ledger_t *ledger, tacit_header_t *header
   sqlite3_stmt *statement = NULL;
   bool has_row = false;
   uint64_t id;
-  char **const texts[] = {&header->data_id, &header->relation, &header->epsilon, &header->delta, &header->created};
+  char **const texts[] = {&header->data_id, &header->relation, &header->epsilon, &header->delta,
+                          &header->created};
   tacit_status_t status = tacit_database_prepare(
-      ledger, "SELECT id, data_id, relation, epsilon, delta, created, n_entries, head FROM ledger", &statement, err);
+      ledger, "SELECT id, data_id, relation, epsilon, delta, created, n_entries, head FROM ledger",
+      &statement, err);
   TACIT_THEN(status, tacit_database_step(ledger, statement, &has_row, err));
   if (status == TACIT_OK && !has_row) {
     status = tacit_ledger_broken(ledger, err, "its budget is missing");
@@ -81,11 +84,12 @@ static bool parse_number(const char *text, double *value) {
          strcmp(tacit_number_exact(*value, again), text) == 0;
 }
 
-tacit_status_t tacit_header_budget(tacit_ledger_t *ledger, const tacit_header_t *header, tacit_budget_t **budget,
-                                   tacit_error_t *err) {
+tacit_status_t tacit_header_budget(tacit_ledger_t *ledger, const tacit_header_t *header,
+                                   tacit_budget_t **budget, tacit_error_t *err) {
   double epsilon, delta;
   bool is_add_remove = strcmp(header->relation, tacit_relation_string(TACIT_RELATION_ADD_REMOVE)) == 0;
-  bool is_known = is_add_remove || strcmp(header->relation, tacit_relation_string(TACIT_RELATION_SUBSTITUTE)) == 0;
+  bool is_known =
+      is_add_remove || strcmp(header->relation, tacit_relation_string(TACIT_RELATION_SUBSTITUTE)) == 0;
   tacit_error_t reason = {.message = "a number or the relation does not parse"};
   tacit_status_t status = TACIT_ERR_DATA;
   if (is_known && parse_number(header->epsilon, &epsilon) && parse_number(header->delta, &delta)) {
@@ -97,7 +101,8 @@ tacit_status_t tacit_header_budget(tacit_ledger_t *ledger, const tacit_header_t 
   }
   if (status != TACIT_OK || header->data_id[0] == '\0' || !tacit_time_is_valid(header->created)) {
     return tacit_ledger_broken(ledger, err, "its budget cannot be read: %.250s",
-                               status != TACIT_OK ? reason.message : "the data set's name or the time is missing");
+                               status != TACIT_OK ? reason.message
+                                                  : "the data set's name or the time is missing");
   }
   return TACIT_OK;
 }
@@ -106,7 +111,7 @@ tacit_status_t tacit_header_read(tacit_ledger_t *ledger, tacit_header_t *header,
   *header = (tacit_header_t){0};
   tacit_status_t status = check_tables(ledger, err);
   TACIT_THEN(status, read_header(ledger, header, err));
-  return status == TACIT_OK ? tacit_genesis_hash(header->data_id, header->relation, header->epsilon, header->delta,
-                                                 header->created, header->genesis, err)
+  return status == TACIT_OK ? tacit_genesis_hash(header->data_id, header->relation, header->epsilon,
+                                                 header->delta, header->created, header->genesis, err)
                             : status;
 }

@@ -17,7 +17,8 @@ static double rho_left(const tacit_budget_t *budget) {
 }
 
 double tacit_ledger_epsilon_left(const tacit_ledger_state_t *state) {
-  double left = rho_left(state->budget), log_delta = log(tacit_budget_delta(state->budget)) * (1 + 8 * DBL_EPSILON);
+  double left = rho_left(state->budget),
+         log_delta = log(tacit_budget_delta(state->budget)) * (1 + 8 * DBL_EPSILON);
   if (!(left > 0)) {
     return 0;
   }
@@ -51,14 +52,15 @@ static void offer_releases(char *text, size_t size, const tacit_budget_t *budget
   if (n_events == 1 && tacit_events_are_plain(&one, 1) && tacit_events_are_plain(fixed, n_fixed) &&
       tacit_account_max_repetitions(fixed, n_fixed, &one, 1, NULL, tacit_budget_epsilon(budget),
                                     tacit_budget_delta(budget), &room, NULL) == TACIT_OK) {
-    snprintf(text, size, ", or for %llu release%s with noise multiplier %s (not %llu)", (unsigned long long)room,
-             room == 1 ? "" : "s", tacit_number_format(one.noise_multiplier, number),
-             (unsigned long long)events[0].count);
+    snprintf(text, size, ", or for %llu release%s with noise multiplier %s (not %llu)",
+             (unsigned long long)room, room == 1 ? "" : "s",
+             tacit_number_format(one.noise_multiplier, number), (unsigned long long)events[0].count);
   }
 }
 
 /* As totals will count them. */
-static tacit_status_t charge(tacit_budget_t *budget, const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+static tacit_status_t charge(tacit_budget_t *budget, const tacit_event_t *events, size_t n_events,
+                             tacit_error_t *err) {
   tacit_event_t *kinds = tacit_alloc(n_events, sizeof *kinds);
   if (kinds == NULL) {
     return tacit_error_memory(err);
@@ -75,7 +77,8 @@ double tacit_ledger_price(const tacit_event_t *events, size_t n_events, double d
   tacit_budget_t *budget;
   double epsilon = INFINITY;
   if (tacit_budget_new(&budget, 1e12, delta, TACIT_RELATION_SUBSTITUTE, NULL) == TACIT_OK) {
-    epsilon = charge(budget, events, n_events, NULL) == TACIT_OK ? tacit_budget_spent(budget).epsilon : INFINITY;
+    epsilon =
+        charge(budget, events, n_events, NULL) == TACIT_OK ? tacit_budget_spent(budget).epsilon : INFINITY;
   }
   tacit_budget_free(budget);
   return epsilon;
@@ -91,17 +94,18 @@ static tacit_status_t refuse(const tacit_ledger_t *ledger, const tacit_budget_t 
     snprintf(more, sizeof more, ", and here this one is as dear as a Gaussian run with epsilon %s",
              tacit_number_format(tacit_ledger_price(events, n_events, delta), numbers[3]));
   }
-  return tacit_error_set(err, TACIT_ERR_BUDGET, "ledger",
-                         "the ledger %.200s (epsilon %s, delta %s for all runs together) has no room for this spend; it "
-                         "has room for one with epsilon %s at that delta%s",
-                         ledger->path, tacit_number_format(epsilon, numbers[0]),
-                         tacit_number_format(delta, numbers[1]),
-                         tacit_number_format(few_digits_below(epsilon_left), numbers[2]), more);
+  return tacit_error_set(
+      err, TACIT_ERR_BUDGET, "ledger",
+      "the ledger %.200s (epsilon %s, delta %s for all runs together) has no room for this spend; it "
+      "has room for one with epsilon %s at that delta%s",
+      ledger->path, tacit_number_format(epsilon, numbers[0]), tacit_number_format(delta, numbers[1]),
+      tacit_number_format(few_digits_below(epsilon_left), numbers[2]), more);
 }
 
 tacit_status_t tacit_state_charge(const tacit_ledger_t *ledger, tacit_ledger_state_t *state,
                                   const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
   double epsilon_left = tacit_ledger_epsilon_left(state);
   tacit_status_t status = charge(state->budget, events, n_events, err);
-  return status == TACIT_ERR_BUDGET ? refuse(ledger, state->budget, epsilon_left, events, n_events, err) : status;
+  return status == TACIT_ERR_BUDGET ? refuse(ledger, state->budget, epsilon_left, events, n_events, err)
+                                    : status;
 }

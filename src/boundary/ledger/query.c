@@ -29,30 +29,33 @@ char *tacit_ledger_query_id(const char *name, const char *query_hash) {
   return text.data;
 }
 
-void tacit_ledger_text_free(char *text) {
-  tacit_free(text);
-}
+void tacit_ledger_text_free(char *text) { tacit_free(text); }
 
 bool tacit_ledger_is_data_id(const char *data_id, const char *wanted) {
   const char *hash = find_hash(data_id);
   size_t n = hash != NULL ? (size_t)(hash - data_id) - n_mark : 0;
-  return strcmp(data_id, wanted) == 0 || (hash != NULL && strlen(wanted) == n && memcmp(data_id, wanted, n) == 0);
+  return strcmp(data_id, wanted) == 0 ||
+         (hash != NULL && strlen(wanted) == n && memcmp(data_id, wanted, n) == 0);
 }
 
 tacit_status_t tacit_ledger_check_query(const char *data_id, const char *query_hash, tacit_error_t *err) {
   const char *hash = find_hash(data_id);
   bool has_query = query_hash != NULL && query_hash[0] != '\0';
   if (!has_query) {
-    return hash == NULL ? TACIT_OK
-                        : tacit_error_set(err, TACIT_ERR_DATA, "query", "the ledger is of the rows of a query, and these records are from none");
+    return hash == NULL
+               ? TACIT_OK
+               : tacit_error_set(err, TACIT_ERR_DATA, "query",
+                                 "the ledger is of the rows of a query, and these records are from none");
   }
   if (hash == NULL) {
     return tacit_error_set(err, TACIT_ERR_DATA, "query",
-                           "the ledger is of no query: make one for the rows that this query selects, with tacit ledger init --query");
+                           "the ledger is of no query: make one for the rows that this query selects, with "
+                           "tacit ledger init --query");
   }
   return strncmp(hash, query_hash, n_hash) == 0
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_DATA, "query",
-                               "the ledger is of another query: a ledger counts what is released of one selection of rows; use its query, or a "
+                               "the ledger is of another query: a ledger counts what is released of one "
+                               "selection of rows; use its query, or a "
                                "ledger of this one (persons in both are protected by both budgets together)");
 }

@@ -10,7 +10,7 @@
 void tacit_ledger_state_clear(tacit_ledger_state_t *state) {
   for (size_t i = 0; state->spends != NULL && i < state->n_spends; i++) {
     tacit_spend_t *spend = &state->spends[i];
-    void *owned[] = {spend->time,    spend->who,      spend->host,    spend->purpose,
+    void *owned[] = {spend->time,     spend->who,      spend->host,   spend->purpose,
                      spend->artefact, spend->reserved, spend->settled};
     for (size_t k = 0; k < sizeof owned / sizeof owned[0]; k++) {
       tacit_free(owned[k]);
@@ -77,9 +77,11 @@ static tacit_status_t settle_spend(tacit_ledger_t *ledger, tacit_ledger_state_t 
   return TACIT_OK;
 }
 
-static tacit_status_t name_unit(tacit_ledger_t *ledger, tacit_ledger_state_t *state, tacit_entry_t *entry, tacit_error_t *err) {
+static tacit_status_t name_unit(tacit_ledger_t *ledger, tacit_ledger_state_t *state, tacit_entry_t *entry,
+                                tacit_error_t *err) {
   if (state->unit != NULL || !tacit_entry_unit(entry, &state->max_rows)) {
-    return tacit_ledger_broken(ledger, err, "entry %llu names no unit, or a second one", (unsigned long long)entry->id);
+    return tacit_ledger_broken(ledger, err, "entry %llu names no unit, or a second one",
+                               (unsigned long long)entry->id);
   }
   state->unit = entry->purpose;
   entry->purpose = NULL;
@@ -101,9 +103,12 @@ static tacit_status_t take_entry(tacit_ledger_t *ledger, tacit_ledger_state_t *s
   memcpy(state->head, hash, sizeof hash);
   state->n_entries++;
   switch (entry->kind) {
-    case TACIT_ENTRY_RESERVE: return add_spend(ledger, state, entry, err);
-    case TACIT_ENTRY_SETTLE: return settle_spend(ledger, state, entry, err);
-    default: return name_unit(ledger, state, entry, err);
+  case TACIT_ENTRY_RESERVE:
+    return add_spend(ledger, state, entry, err);
+  case TACIT_ENTRY_SETTLE:
+    return settle_spend(ledger, state, entry, err);
+  default:
+    return name_unit(ledger, state, entry, err);
   }
 }
 
@@ -124,8 +129,8 @@ static tacit_status_t read_entries(tacit_ledger_t *ledger, tacit_ledger_state_t 
 
 /* ---- what goes together ---- */
 
-static tacit_status_t check_chain(tacit_ledger_t *ledger, const tacit_header_t *header, const tacit_ledger_state_t *state,
-                                  tacit_error_t *err) {
+static tacit_status_t check_chain(tacit_ledger_t *ledger, const tacit_header_t *header,
+                                  const tacit_ledger_state_t *state, tacit_error_t *err) {
   if (state->n_entries != header->n_entries) {
     return tacit_ledger_broken(ledger, err, "it has %llu entries where %llu were written",
                                (unsigned long long)state->n_entries, (unsigned long long)header->n_entries);
@@ -133,14 +138,16 @@ static tacit_status_t check_chain(tacit_ledger_t *ledger, const tacit_header_t *
   if (strcmp(state->head, header->head) != 0) {
     return tacit_ledger_broken(ledger, err, "its budget or its data set's name was changed");
   }
-  if (ledger->version == TACIT_LEDGER_VERSION ? state->unit == NULL && state->n_spends > 0 : state->unit != NULL) {
+  if (ledger->version == TACIT_LEDGER_VERSION ? state->unit == NULL && state->n_spends > 0
+                                              : state->unit != NULL) {
     return tacit_ledger_broken(ledger, err, "version %d does not go with its entries", ledger->version);
   }
   return TACIT_OK;
 }
 
 /* The version tells older programs what they cannot add up: it may not be set back. */
-static tacit_status_t check_kinds(tacit_ledger_t *ledger, const tacit_ledger_state_t *state, tacit_error_t *err) {
+static tacit_status_t check_kinds(tacit_ledger_t *ledger, const tacit_ledger_state_t *state,
+                                  tacit_error_t *err) {
   for (size_t i = 0; ledger->version == 1 && i < state->n_spends; i++) {
     const tacit_spend_t *spend = &state->spends[i];
     if (!tacit_events_are_plain(spend->reserved, spend->n_reserved)) {
@@ -166,9 +173,11 @@ static tacit_status_t add_up(const tacit_ledger_state_t *state, tacit_totals_t *
   return status == TACIT_OK ? tacit_totals_merge(totals, err) : status;
 }
 
-static tacit_status_t charge(tacit_ledger_t *ledger, const tacit_totals_t *totals, tacit_budget_t *budget, tacit_error_t *err) {
+static tacit_status_t charge(tacit_ledger_t *ledger, const tacit_totals_t *totals, tacit_budget_t *budget,
+                             tacit_error_t *err) {
   tacit_status_t status = tacit_totals_charge(totals, budget, err);
-  return status == TACIT_ERR_BUDGET ? tacit_ledger_broken(ledger, err, "its spends exceed its budget") : status;
+  return status == TACIT_ERR_BUDGET ? tacit_ledger_broken(ledger, err, "its spends exceed its budget")
+                                    : status;
 }
 
 /* The header's texts go to the state. */
@@ -185,8 +194,9 @@ static tacit_status_t begin_state(tacit_ledger_t *ledger, tacit_header_t *header
   return status;
 }
 
-tacit_status_t tacit_state_read_entries(tacit_ledger_t *ledger, tacit_header_t *header, tacit_totals_t *totals,
-                                        tacit_ledger_state_t *state, tacit_error_t *err) {
+tacit_status_t tacit_state_read_entries(tacit_ledger_t *ledger, tacit_header_t *header,
+                                        tacit_totals_t *totals, tacit_ledger_state_t *state,
+                                        tacit_error_t *err) {
   *totals = (tacit_totals_t){0};
   tacit_status_t status = begin_state(ledger, header, state, err);
   if (status == TACIT_OK) {
@@ -244,7 +254,9 @@ tacit_status_t tacit_state_glance(tacit_ledger_t *ledger, tacit_header_t *header
     tacit_header_clear(header);
     tacit_totals_clear(totals);
     tacit_ledger_state_clear(state);
-    return status == TACIT_ERR_MEMORY || status == TACIT_ERR_IO ? status : tacit_state_read(ledger, header, totals, state, err);
+    return status == TACIT_ERR_MEMORY || status == TACIT_ERR_IO
+               ? status
+               : tacit_state_read(ledger, header, totals, state, err);
   }
   status = charge(ledger, totals, state->budget, err);
   memcpy(state->head, header->head, sizeof state->head);

@@ -1,6 +1,6 @@
 /*
- * Entries as rows. What is read is checked here one value at a time: its type, its range, and that it is written
- * the one way in which it would have been.
+ * Entries as rows. What is read is checked here one value at a time: its type, its range, and that it is
+ * written the one way in which it would have been.
  */
 #include <string.h>
 
@@ -12,31 +12,36 @@ static const uint64_t max_id = INT64_MAX, max_count = UINT64_C(10000000000000000
 
 /* An UPDATE that no row matches is a ledger without its row. */
 static tacit_status_t check_changes(tacit_ledger_t *ledger, tacit_error_t *err) {
-  return sqlite3_changes(ledger->db) == 1 ? TACIT_OK : tacit_ledger_broken(ledger, err, "an entry cannot be written");
+  return sqlite3_changes(ledger->db) == 1 ? TACIT_OK
+                                          : tacit_ledger_broken(ledger, err, "an entry cannot be written");
 }
 
 /* ---- writing ---- */
 
-static tacit_status_t write_event(tacit_ledger_t *ledger, uint64_t entry, size_t position, const tacit_event_t *event,
-                                  tacit_error_t *err) {
+static tacit_status_t write_event(tacit_ledger_t *ledger, uint64_t entry, size_t position,
+                                  const tacit_event_t *event, tacit_error_t *err) {
   sqlite3_stmt *statement = NULL;
   char spec[TACIT_EVENT_TEXT_SIZE];
   tacit_status_t status = tacit_database_prepare(
-      ledger, "INSERT INTO events(entry, position, count, spec, label) VALUES (?, ?, ?, ?, ?)", &statement, err);
+      ledger, "INSERT INTO events(entry, position, count, spec, label) VALUES (?, ?, ?, ?, ?)", &statement,
+      err);
   if (status != TACIT_OK) {
     return status;
   }
   bool ok = tacit_bind_count(statement, 1, entry) && tacit_bind_count(statement, 2, position) &&
-            tacit_bind_count(statement, 3, event->count) && tacit_bind_text(statement, 4, tacit_event_format(event, spec)) &&
+            tacit_bind_count(statement, 3, event->count) &&
+            tacit_bind_text(statement, 4, tacit_event_format(event, spec)) &&
             tacit_bind_text(statement, 5, event->label);
   return tacit_database_finish(ledger, statement, ok, err);
 }
 
 static tacit_status_t write_row(tacit_ledger_t *ledger, const tacit_entry_t *entry, tacit_error_t *err) {
   sqlite3_stmt *statement = NULL;
-  tacit_status_t status = tacit_database_prepare(
-      ledger, "INSERT INTO entries(id, kind, spend, time, who, host, purpose, artefact, hash) "
-              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &statement, err);
+  tacit_status_t status =
+      tacit_database_prepare(ledger,
+                             "INSERT INTO entries(id, kind, spend, time, who, host, purpose, artefact, hash) "
+                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                             &statement, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -72,11 +77,11 @@ tacit_status_t tacit_entry_write(tacit_ledger_t *ledger, const tacit_entry_t *en
 /* ---- reading ---- */
 
 /*
- * The mechanism's text must be the one that its value is written as: "sigma=20.0" was not written here. Texts that name a file are
- * none of ours, and it is not opened.
+ * The mechanism's text must be the one that its value is written as: "sigma=20.0" was not written here. Texts
+ * that name a file are none of ours, and it is not opened.
  */
-tacit_status_t tacit_event_read(tacit_ledger_t *ledger, uint64_t entry, const char *spec, uint64_t count, const char *label,
-                                tacit_event_t *event, tacit_error_t *err) {
+tacit_status_t tacit_event_read(tacit_ledger_t *ledger, uint64_t entry, const char *spec, uint64_t count,
+                                const char *label, tacit_event_t *event, tacit_error_t *err) {
   char again[TACIT_EVENT_TEXT_SIZE];
   tacit_error_t reason;
   tacit_status_t status = tacit_event_names_file(spec)
@@ -90,7 +95,8 @@ tacit_status_t tacit_event_read(tacit_ledger_t *ledger, uint64_t entry, const ch
     return tacit_ledger_broken(ledger, err, "entry %llu: %.250s", (unsigned long long)entry, reason.message);
   }
   if (strcmp(tacit_event_format(event, again), spec) != 0 || strlen(label) >= sizeof event->label) {
-    return tacit_ledger_broken(ledger, err, "entry %llu: the event '%.60s' (label '%.40s') is not written as tacit does",
+    return tacit_ledger_broken(ledger, err,
+                               "entry %llu: the event '%.60s' (label '%.40s') is not written as tacit does",
                                (unsigned long long)entry, spec, label);
   }
   memcpy(event->label, label, strlen(label) + 1);
@@ -104,7 +110,8 @@ static tacit_status_t read_event(tacit_entries_t *entries, tacit_entry_t *entry,
   char *spec = NULL, *label = NULL;
   size_t n = entry->n_events;
   if (n == TACIT_LEDGER_MAX_EVENTS) {
-    return tacit_ledger_broken(ledger, err, "entry %llu has more than %zu events", (unsigned long long)entry->id, n);
+    return tacit_ledger_broken(ledger, err, "entry %llu has more than %zu events",
+                               (unsigned long long)entry->id, n);
   }
   tacit_status_t status = tacit_column_count(ledger, statement, 1, n, n, &position, err);
   TACIT_THEN(status, tacit_column_count(ledger, statement, 2, 1, max_count, &count, err));
@@ -150,18 +157,21 @@ static tacit_status_t read_kind(tacit_ledger_t *ledger, sqlite3_stmt *statement,
     i++;
   }
   if (status == TACIT_OK && i == 3) {
-    status = tacit_ledger_broken(ledger, err, "entry %llu is of unknown kind '%.40s'", (unsigned long long)entry->id, kind);
+    status = tacit_ledger_broken(ledger, err, "entry %llu is of unknown kind '%.40s'",
+                                 (unsigned long long)entry->id, kind);
   }
   entry->kind = (tacit_entry_kind_t)i;
   tacit_free(kind);
   return status;
 }
 
-static tacit_status_t read_row(tacit_ledger_t *ledger, sqlite3_stmt *statement, tacit_entry_t *entry, tacit_error_t *err) {
+static tacit_status_t read_row(tacit_ledger_t *ledger, sqlite3_stmt *statement, tacit_entry_t *entry,
+                               tacit_error_t *err) {
   char **const texts[] = {&entry->time, &entry->who, &entry->host, &entry->purpose, &entry->artefact};
   tacit_status_t status = tacit_column_count(ledger, statement, 0, 1, max_id, &entry->id, err);
   TACIT_THEN(status, read_kind(ledger, statement, entry, err));
-  TACIT_THEN(status, tacit_column_count(ledger, statement, 2, entry->kind == TACIT_ENTRY_UNIT ? 0 : 1, max_id, &entry->spend, err));
+  TACIT_THEN(status, tacit_column_count(ledger, statement, 2, entry->kind == TACIT_ENTRY_UNIT ? 0 : 1, max_id,
+                                        &entry->spend, err));
   for (int i = 0; i < 5 && status == TACIT_OK; i++) {
     status = tacit_column_text(ledger, statement, 3 + i, texts[i], err);
   }
@@ -171,13 +181,21 @@ static tacit_status_t read_row(tacit_ledger_t *ledger, sqlite3_stmt *statement, 
   return status == TACIT_OK ? tacit_column_hash(ledger, statement, 8, entry->hash, err) : status;
 }
 
-tacit_status_t tacit_entries_begin(tacit_entries_t *entries, tacit_ledger_t *ledger, uint64_t first, tacit_error_t *err) {
+tacit_status_t tacit_entries_begin(tacit_entries_t *entries, tacit_ledger_t *ledger, uint64_t first,
+                                   tacit_error_t *err) {
   *entries = (tacit_entries_t){.ledger = ledger};
-  sqlite3_int64 from = first > 1 ? (sqlite3_int64)first : INT64_MIN; /* from the start: whatever is there, sensible or not */
-  tacit_status_t status = tacit_database_prepare(
-      ledger, "SELECT id, kind, spend, time, who, host, purpose, artefact, hash FROM entries WHERE id >= ? ORDER BY id",
-      &entries->rows, err);
-  TACIT_THEN(status, tacit_database_prepare( ledger, "SELECT entry, position, count, spec, label FROM events WHERE entry >= ? ORDER BY entry, position", &entries->events, err));
+  sqlite3_int64 from =
+      first > 1 ? (sqlite3_int64)first : INT64_MIN; /* from the start: whatever is there, sensible or not */
+  tacit_status_t status = tacit_database_prepare(ledger,
+                                                 "SELECT id, kind, spend, time, who, host, purpose, "
+                                                 "artefact, hash FROM entries WHERE id >= ? ORDER BY id",
+                                                 &entries->rows, err);
+  TACIT_THEN(
+      status,
+      tacit_database_prepare(
+          ledger,
+          "SELECT entry, position, count, spec, label FROM events WHERE entry >= ? ORDER BY entry, position",
+          &entries->events, err));
   if (status == TACIT_OK && (sqlite3_bind_int64(entries->rows, 1, from) != SQLITE_OK ||
                              sqlite3_bind_int64(entries->events, 1, from) != SQLITE_OK)) {
     status = tacit_error_memory(err);
@@ -190,7 +208,8 @@ tacit_status_t tacit_entries_next(tacit_entries_t *entries, tacit_entry_t *entry
   *entry = (tacit_entry_t){0};
   tacit_status_t status = tacit_database_step(entries->ledger, entries->rows, &has_row, err);
   if (status == TACIT_OK && !has_row) {
-    return entries->has_event ? tacit_ledger_broken(entries->ledger, err, "it holds events of no entry") : TACIT_OK;
+    return entries->has_event ? tacit_ledger_broken(entries->ledger, err, "it holds events of no entry")
+                              : TACIT_OK;
   }
   TACIT_THEN(status, read_row(entries->ledger, entries->rows, entry, err));
   TACIT_THEN(status, read_events(entries, entry, err));
@@ -207,23 +226,28 @@ void tacit_entries_end(tacit_entries_t *entries) {
 
 /* ---- one entry ---- */
 
-static tacit_status_t previous_hash(tacit_ledger_t *ledger, uint64_t id, const char *genesis, char hash[TACIT_LEDGER_HASH_SIZE],
-                                    tacit_error_t *err) {
+static tacit_status_t previous_hash(tacit_ledger_t *ledger, uint64_t id, const char *genesis,
+                                    char hash[TACIT_LEDGER_HASH_SIZE], tacit_error_t *err) {
   sqlite3_stmt *statement = NULL;
   bool has_row = false;
   if (id == 1) {
     memcpy(hash, genesis, TACIT_LEDGER_HASH_SIZE);
     return TACIT_OK;
   }
-  tacit_status_t status = tacit_database_prepare(ledger, "SELECT hash FROM entries WHERE id = ?", &statement, err);
-  TACIT_THEN(status, tacit_bind_count(statement, 1, id - 1) ? tacit_database_step(ledger, statement, &has_row, err) : tacit_error_memory(err));
-  TACIT_THEN(status, has_row ? tacit_column_hash(ledger, statement, 0, hash, err) : tacit_ledger_broken(ledger, err, "entry %llu is missing", (unsigned long long)(id - 1)));
+  tacit_status_t status =
+      tacit_database_prepare(ledger, "SELECT hash FROM entries WHERE id = ?", &statement, err);
+  TACIT_THEN(status, tacit_bind_count(statement, 1, id - 1)
+                         ? tacit_database_step(ledger, statement, &has_row, err)
+                         : tacit_error_memory(err));
+  TACIT_THEN(status, has_row ? tacit_column_hash(ledger, statement, 0, hash, err)
+                             : tacit_ledger_broken(ledger, err, "entry %llu is missing",
+                                                   (unsigned long long)(id - 1)));
   sqlite3_finalize(statement);
   return status;
 }
 
-tacit_status_t tacit_entry_find(tacit_ledger_t *ledger, uint64_t id, const char *genesis, tacit_entry_t *entry,
-                                tacit_error_t *err) {
+tacit_status_t tacit_entry_find(tacit_ledger_t *ledger, uint64_t id, const char *genesis,
+                                tacit_entry_t *entry, tacit_error_t *err) {
   char previous[TACIT_LEDGER_HASH_SIZE], hash[TACIT_LEDGER_HASH_SIZE] = "";
   tacit_entries_t entries;
   *entry = (tacit_entry_t){0};
@@ -238,17 +262,20 @@ tacit_status_t tacit_entry_find(tacit_ledger_t *ledger, uint64_t id, const char 
     status = tacit_entry_hash(entry, previous, hash, err);
   }
   if (status == TACIT_OK && strcmp(hash, entry->hash) != 0) {
-    status = tacit_ledger_broken(ledger, err, "entry %llu was changed, or one before it removed", (unsigned long long)id);
+    status = tacit_ledger_broken(ledger, err, "entry %llu was changed, or one before it removed",
+                                 (unsigned long long)id);
   }
   return status;
 }
 
-tacit_status_t tacit_spend_find(tacit_ledger_t *ledger, uint64_t spend, uint64_t *entry, bool *is_settled, tacit_error_t *err) {
+tacit_status_t tacit_spend_find(tacit_ledger_t *ledger, uint64_t spend, uint64_t *entry, bool *is_settled,
+                                tacit_error_t *err) {
   sqlite3_stmt *statement = NULL;
   bool has_row = true;
   *entry = 0;
   *is_settled = false;
-  tacit_status_t status = tacit_database_prepare(ledger, "SELECT id, kind FROM entries WHERE spend = ? ORDER BY id", &statement, err);
+  tacit_status_t status = tacit_database_prepare(
+      ledger, "SELECT id, kind FROM entries WHERE spend = ? ORDER BY id", &statement, err);
   if (status == TACIT_OK && !tacit_bind_count(statement, 1, spend)) {
     status = tacit_error_memory(err);
   }

@@ -1,6 +1,6 @@
 /*
- * Totals of all spends, kept in the file so that a spend need not read those before it. They follow from the entries, and nobody has to
- * believe them: a full check adds the entries up anew and compares.
+ * Totals of all spends, kept in the file so that a spend need not read those before it. They follow from the
+ * entries, and nobody has to believe them: a full check adds the entries up anew and compares.
  */
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,8 @@ static tacit_u128_t rho_of(const tacit_event_t *events, size_t n_events) {
   return sum;
 }
 
-/* x > 0 to 10 binary digits: 512 numbers from each power of two to the next, 2^-9 of their size apart at most. */
+/* x > 0 to 10 binary digits: 512 numbers from each power of two to the next, 2^-9 of their size apart at
+ * most. */
 static double few_digits(double x, bool is_up) {
   int exponent;
   double digits = 0x1p10 * frexp(x, &exponent);
@@ -41,8 +42,9 @@ static double few_digits(double x, bool is_up) {
 }
 
 /*
- * So that a ledger of many runs, each with a decision of its own, holds a few hundred kinds. What a decision costs rises with its range,
- * that of lattice noise falls with its multiplier, whatever the reserve (filter.c); by at most .4 %. Multipliers that may not fall stay.
+ * So that a ledger of many runs, each with a decision of its own, holds a few hundred kinds. What a decision
+ * costs rises with its range, that of lattice noise falls with its multiplier, whatever the reserve
+ * (filter.c); by at most .4 %. Multipliers that may not fall stay.
  */
 tacit_event_t tacit_totals_kind(const tacit_event_t *event) {
   tacit_event_t kind = *event;
@@ -74,7 +76,8 @@ static tacit_status_t add_decision(tacit_totals_t *totals, const tacit_event_t *
   return TACIT_OK;
 }
 
-tacit_status_t tacit_totals_add(tacit_totals_t *totals, const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+tacit_status_t tacit_totals_add(tacit_totals_t *totals, const tacit_event_t *events, size_t n_events,
+                                tacit_error_t *err) {
   tacit_u128_t rho = rho_of(events, n_events);
   tacit_status_t status = TACIT_OK;
   totals->rho = totals->rho < too_much && rho < too_much ? totals->rho + rho : too_much;
@@ -86,9 +89,7 @@ tacit_status_t tacit_totals_add(tacit_totals_t *totals, const tacit_event_t *eve
   return status;
 }
 
-static int compare(const void *left, const void *right) {
-  return tacit_event_compare(left, right);
-}
+static int compare(const void *left, const void *right) { return tacit_event_compare(left, right); }
 
 tacit_status_t tacit_totals_merge(tacit_totals_t *totals, tacit_error_t *err) {
   size_t n = 0;
@@ -100,7 +101,8 @@ tacit_status_t tacit_totals_merge(tacit_totals_t *totals, tacit_error_t *err) {
     if (last == NULL || tacit_event_compare(last, &totals->decisions[i]) != 0) {
       totals->decisions[n++] = totals->decisions[i];
     } else if (last->count > max_count - totals->decisions[i].count) {
-      return tacit_error_set(err, TACIT_ERR_BUDGET, "count", "a ledger counts at most 1e18 decisions of one kind");
+      return tacit_error_set(err, TACIT_ERR_BUDGET, "count",
+                             "a ledger counts at most 1e18 decisions of one kind");
     } else {
       last->count += totals->decisions[i].count;
     }
@@ -110,10 +112,13 @@ tacit_status_t tacit_totals_merge(tacit_totals_t *totals, tacit_error_t *err) {
 }
 
 bool tacit_totals_are_equal(const tacit_totals_t *a, const tacit_totals_t *b) {
-  bool is_unit_equal = a->unit == NULL || b->unit == NULL ? a->unit == b->unit : strcmp(a->unit, b->unit) == 0;
-  bool is_equal = a->n_spends == b->n_spends && is_unit_equal && a->max_rows == b->max_rows && a->rho == b->rho && a->n == b->n;
+  bool is_unit_equal =
+      a->unit == NULL || b->unit == NULL ? a->unit == b->unit : strcmp(a->unit, b->unit) == 0;
+  bool is_equal = a->n_spends == b->n_spends && is_unit_equal && a->max_rows == b->max_rows &&
+                  a->rho == b->rho && a->n == b->n;
   for (size_t i = 0; is_equal && i < a->n; i++) {
-    is_equal = tacit_event_compare(&a->decisions[i], &b->decisions[i]) == 0 && a->decisions[i].count == b->decisions[i].count;
+    is_equal = tacit_event_compare(&a->decisions[i], &b->decisions[i]) == 0 &&
+               a->decisions[i].count == b->decisions[i].count;
   }
   return is_equal;
 }
@@ -124,7 +129,8 @@ tacit_status_t tacit_totals_charge(const tacit_totals_t *totals, tacit_budget_t 
   if (totals->rho >= too_much) {
     return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon", "the spends exceed any budget");
   }
-  tacit_event_t gaussian = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = sqrt(0.5 / rho) * (1 - 0x1p-51), .count = 1};
+  tacit_event_t gaussian = {
+      .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = sqrt(0.5 / rho) * (1 - 0x1p-51), .count = 1};
   tacit_status_t status = totals->rho > 0 ? tacit_budget_charge(budget, &gaussian, err) : TACIT_OK;
   return status == TACIT_OK ? tacit_budget_charge_all(budget, totals->decisions, totals->n, err) : status;
 }
@@ -145,11 +151,14 @@ static bool parse_rho(const char *text, tacit_u128_t *rho) {
   return strcmp(again, text) == 0;
 }
 
-/* Everything that the totals say, the header they belong to and the state of the file that they were written for. */
-static void put_fields(tacit_text_t *text, const tacit_header_t *header, const tacit_totals_t *totals, uint64_t counter) {
+/* Everything that the totals say, the header they belong to and the state of the file that they were written
+ * for. */
+static void put_fields(tacit_text_t *text, const tacit_header_t *header, const tacit_totals_t *totals,
+                       uint64_t counter) {
   char rho[33];
   put_rho(totals->rho, rho);
-  const char *const values[] = {"tacit totals", header->genesis, header->head, totals->unit != NULL ? totals->unit : "", rho};
+  const char *const values[] = {"tacit totals", header->genesis, header->head,
+                                totals->unit != NULL ? totals->unit : "", rho};
   const uint64_t counts[] = {header->n_entries, totals->n_spends, totals->max_rows, counter};
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
     tacit_hash_put(text, values[i]);
@@ -160,10 +169,12 @@ static void put_fields(tacit_text_t *text, const tacit_header_t *header, const t
 }
 
 /* Into text, for the hash, and into totals where that is not NULL. */
-static tacit_status_t read_decisions(tacit_ledger_t *ledger, tacit_text_t *text, tacit_totals_t *totals, tacit_error_t *err) {
+static tacit_status_t read_decisions(tacit_ledger_t *ledger, tacit_text_t *text, tacit_totals_t *totals,
+                                     tacit_error_t *err) {
   sqlite3_stmt *statement = NULL;
   bool has_row = true;
-  tacit_status_t status = tacit_database_prepare(ledger, "SELECT spec, count FROM decisions ORDER BY spec", &statement, err);
+  tacit_status_t status =
+      tacit_database_prepare(ledger, "SELECT spec, count FROM decisions ORDER BY spec", &statement, err);
   while (status == TACIT_OK && has_row) {
     char *spec = NULL;
     uint64_t count = 0;
@@ -194,7 +205,8 @@ static tacit_status_t read_row(tacit_ledger_t *ledger, tacit_totals_t *totals, u
   bool has_row = false;
   char *rho = NULL;
   tacit_status_t status = tacit_database_prepare(
-      ledger, "SELECT n_spends, unit, max_rows, rho, counter, hash FROM totals WHERE id = 1", &statement, err);
+      ledger, "SELECT n_spends, unit, max_rows, rho, counter, hash FROM totals WHERE id = 1", &statement,
+      err);
   TACIT_THEN(status, tacit_database_step(ledger, statement, &has_row, err));
   if (status == TACIT_OK && !has_row) {
     status = tacit_ledger_broken(ledger, err, "its totals are missing");
@@ -240,8 +252,8 @@ tacit_status_t tacit_totals_read(tacit_ledger_t *ledger, const tacit_header_t *h
 }
 
 /* Of the state of the file that the commit will make. */
-static tacit_status_t write_row(tacit_ledger_t *ledger, const tacit_header_t *header, const tacit_totals_t *totals,
-                                tacit_error_t *err) {
+static tacit_status_t write_row(tacit_ledger_t *ledger, const tacit_header_t *header,
+                                const tacit_totals_t *totals, tacit_error_t *err) {
   char rho[33], hash[TACIT_LEDGER_HASH_SIZE];
   uint64_t counter;
   tacit_text_t text = {0};
@@ -254,7 +266,11 @@ static tacit_status_t write_row(tacit_ledger_t *ledger, const tacit_header_t *he
   }
   TACIT_THEN(status, tacit_hash_finish(&text, hash, err));
   tacit_text_clear(&text);
-  TACIT_THEN(status, tacit_database_prepare(ledger, "INSERT OR REPLACE INTO totals(id, n_spends, unit, max_rows, rho, counter, hash) " "VALUES (1, ?, ?, ?, ?, ?, ?)", &statement, err));
+  TACIT_THEN(status, tacit_database_prepare(
+                         ledger,
+                         "INSERT OR REPLACE INTO totals(id, n_spends, unit, max_rows, rho, counter, hash) "
+                         "VALUES (1, ?, ?, ?, ?, ?, ?)",
+                         &statement, err));
   if (status != TACIT_OK) {
     return status;
   }
@@ -267,7 +283,8 @@ static tacit_status_t write_row(tacit_ledger_t *ledger, const tacit_header_t *he
 }
 
 /* Add to the count of one kind of decision, or take from it; none is left as no row. */
-static tacit_status_t move_decision(tacit_ledger_t *ledger, const tacit_event_t *event, int sign, tacit_error_t *err) {
+static tacit_status_t move_decision(tacit_ledger_t *ledger, const tacit_event_t *event, int sign,
+                                    tacit_error_t *err) {
   static const char *const queries[] = {
       "INSERT INTO decisions(spec, count) VALUES (?1, ?2) ON CONFLICT(spec) DO UPDATE SET count = count + ?2",
       "DELETE FROM decisions WHERE spec = ?1 AND count <= ?2"};
@@ -287,8 +304,8 @@ static tacit_status_t move_decision(tacit_ledger_t *ledger, const tacit_event_t 
   return status;
 }
 
-static tacit_status_t move_decisions(tacit_ledger_t *ledger, const tacit_event_t *events, size_t n_events, int sign,
-                                     tacit_error_t *err) {
+static tacit_status_t move_decisions(tacit_ledger_t *ledger, const tacit_event_t *events, size_t n_events,
+                                     int sign, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < n_events && status == TACIT_OK; i++) {
     if (tacit_filter_needs_reserve(&events[i])) {
@@ -298,7 +315,8 @@ static tacit_status_t move_decisions(tacit_ledger_t *ledger, const tacit_event_t
   return status;
 }
 
-static tacit_status_t write_under_header(tacit_ledger_t *ledger, const tacit_totals_t *totals, tacit_error_t *err) {
+static tacit_status_t write_under_header(tacit_ledger_t *ledger, const tacit_totals_t *totals,
+                                         tacit_error_t *err) {
   tacit_header_t header = {0};
   tacit_status_t status = tacit_header_read(ledger, &header, err);
   TACIT_THEN(status, write_row(ledger, &header, totals, err));
@@ -312,8 +330,9 @@ tacit_status_t tacit_totals_create(tacit_ledger_t *ledger, const tacit_totals_t 
 }
 
 /* What is added comes first, so that a settlement with what was reserved passes through no count below 0. */
-tacit_status_t tacit_totals_write(tacit_ledger_t *ledger, tacit_totals_t *totals, const tacit_event_t *without, size_t n_without,
-                                  const tacit_event_t *with, size_t n_with, tacit_error_t *err) {
+tacit_status_t tacit_totals_write(tacit_ledger_t *ledger, tacit_totals_t *totals,
+                                  const tacit_event_t *without, size_t n_without, const tacit_event_t *with,
+                                  size_t n_with, tacit_error_t *err) {
   tacit_status_t status = tacit_totals_add(totals, with, n_with, err);
   if (status == TACIT_OK && n_without == 0) {
     status = tacit_totals_merge(totals, err); /* checks what a row can count */

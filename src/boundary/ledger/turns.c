@@ -1,7 +1,8 @@
 /*
- * Turns at a ledger: a file beside it, LEDGER-turns, hands out numbers, and whoever holds a number holds a lock on the byte at its place.
- * It is one's turn when no lower byte is locked. The kernel drops the locks of a process that ends, however it ends; the file's
- * contents are a counter and nothing else, and any contents will do.
+ * Turns at a ledger: a file beside it, LEDGER-turns, hands out numbers, and whoever holds a number holds a
+ * lock on the byte at its place. It is one's turn when no lower byte is locked. The kernel drops the locks of
+ * a process that ends, however it ends; the file's contents are a counter and nothing else, and any contents
+ * will do.
  */
 #define _GNU_SOURCE /* for locks of open files, which threads do not share */
 #include <errno.h>
@@ -18,7 +19,8 @@ static const off_t first_place = 16;
 static const uint64_t last_place = UINT64_C(1) << 60;
 
 void tacit_sleep(double seconds) {
-  struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  struct timespec left = {.tv_sec = (time_t)seconds,
+                          .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
   nanosleep(&left, NULL); /* shorter if a signal comes: everybody looks at the clock again */
 }
 
@@ -29,7 +31,8 @@ static bool lock(int fd, short type, off_t start) {
 
 /* Is any place before this one taken? */
 static bool is_waiting(int fd, off_t place) {
-  struct flock at = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first_place, .l_len = place - first_place};
+  struct flock at = {
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first_place, .l_len = place - first_place};
   return at.l_len > 0 && fcntl(fd, F_OFD_GETLK, &at) == 0 && at.l_type != F_UNLCK;
 }
 

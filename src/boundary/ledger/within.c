@@ -5,15 +5,14 @@
 
 #include "ledger/ledger_internal.h"
 
-static bool is_equal(double a, double b) {
-  return a >= b && a <= b;
-}
+static bool is_equal(double a, double b) { return a >= b && a <= b; }
 
 /* Whatever Gaussian releases are counted with bits, and in which groups. */
 static bool is_same_event(const tacit_event_t *a, const tacit_event_t *b) {
-  return a->kind == b->kind && a->sampling == b->sampling && is_equal(a->noise_multiplier, b->noise_multiplier) &&
-         is_equal(a->sensitivity, b->sensitivity) && is_equal(a->sigma, b->sigma) && is_equal(a->kappa, b->kappa) &&
-         is_equal(a->cap, b->cap) && strcmp(a->label, b->label) == 0;
+  return a->kind == b->kind && a->sampling == b->sampling &&
+         is_equal(a->noise_multiplier, b->noise_multiplier) && is_equal(a->sensitivity, b->sensitivity) &&
+         is_equal(a->sigma, b->sigma) && is_equal(a->kappa, b->kappa) && is_equal(a->cap, b->cap) &&
+         strcmp(a->label, b->label) == 0;
 }
 
 static uint64_t total_count(const tacit_event_t *events, size_t n_events, const tacit_event_t *like) {

@@ -5,8 +5,10 @@
 
 static const double unit = 0x1p32;
 
-/* e^-exponent if `is_needed`. A secret source draws a bit either way, so that its time does not tell which way it was. */
-static tacit_status_t exp_bit_if(tacit_noise_t *noise, bool is_needed, uint64_t exponent, bool *bit, tacit_error_t *err) {
+/* e^-exponent if `is_needed`. A secret source draws a bit either way, so that its time does not tell which
+ * way it was. */
+static tacit_status_t exp_bit_if(tacit_noise_t *noise, bool is_needed, uint64_t exponent, bool *bit,
+                                 tacit_error_t *err) {
   bool drawn = false;
   tacit_status_t status = TACIT_OK;
   if (is_needed || tacit_noise_is_secret(noise)) {
@@ -22,8 +24,8 @@ static double arcsine_accept(double kappa, double cap, double log_ratio) {
   return fmin(s * s, cap);
 }
 
-tacit_status_t tacit_noise_arcsine_bit(tacit_noise_t *noise, double kappa, double cap, int64_t log_ratio, bool *bit,
-                                       tacit_error_t *err) {
+tacit_status_t tacit_noise_arcsine_bit(tacit_noise_t *noise, double kappa, double cap, int64_t log_ratio,
+                                       bool *bit, tacit_error_t *err) {
   uint64_t size = log_ratio < 0 ? -(uint64_t)log_ratio : (uint64_t)log_ratio;
   uint64_t numerator = (uint64_t)(arcsine_accept(kappa, cap, (double)size / unit) * 0x1p53);
   bool balance = true;
@@ -35,12 +37,18 @@ tacit_status_t tacit_noise_arcsine_bit(tacit_noise_t *noise, double kappa, doubl
   return status;
 }
 
-tacit_status_t tacit_noise_penalty_bit(tacit_noise_t *noise, double sigma, int64_t log_ratio, bool *bit, tacit_error_t *err) {
+tacit_status_t tacit_noise_penalty_bit(tacit_noise_t *noise, double sigma, int64_t log_ratio, bool *bit,
+                                       tacit_error_t *err) {
   __extension__ typedef __int128 wide_t;
   const wide_t limit = (wide_t)1 << 62;
   int64_t draw = 0;
   tacit_status_t status = tacit_noise_rounded_gaussian(noise, sigma * unit, 1, &draw, err);
   wide_t sum = (wide_t)log_ratio + draw - (wide_t)llrint(0.5 * sigma * sigma * unit);
   *bit = status == TACIT_OK && sum >= 0;
-  return status != TACIT_OK ? status : exp_bit_if(noise, sum < 0, (uint64_t)(sum < -limit ? limit : sum < 0 ? -sum : 0), bit, err);
+  return status != TACIT_OK ? status
+                            : exp_bit_if(noise, sum < 0,
+                                         (uint64_t)(sum < -limit ? limit
+                                                    : sum < 0    ? -sum
+                                                                 : 0),
+                                         bit, err);
 }

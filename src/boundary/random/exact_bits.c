@@ -20,7 +20,8 @@ static bool ratio_bit(tacit_noise_t *noise, uint64_t numerator, uint64_t denomin
   return exact_choice(noise, denominator) < numerator;
 }
 
-/* e^-(x / 2^32), x <= 2^32: the length of a run of Bernoulli(x / k), k = 1, 2, ..., is even [Canonne2020a, Algorithm 1]. */
+/* e^-(x / 2^32), x <= 2^32: the length of a run of Bernoulli(x / k), k = 1, 2, ..., is even [Canonne2020a,
+ * Algorithm 1]. */
 static bool short_exp_bit(tacit_noise_t *noise, uint64_t x) {
   uint64_t k = 1;
   while (ratio_bit(noise, x, one * k)) {
@@ -50,8 +51,8 @@ static bool logistic_bit(tacit_noise_t *noise, uint64_t x) {
   }
 }
 
-tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n, const uint64_t *numerators, uint64_t denominator,
-                                      bool *bits, tacit_error_t *err) {
+tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n, const uint64_t *numerators,
+                                      uint64_t denominator, bool *bits, tacit_error_t *err) {
   memset(bits, 0, n * sizeof *bits);
   tacit_status_t status = tacit_noise_check_owner(noise, err);
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
@@ -64,8 +65,8 @@ tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n, const uint
   return status == TACIT_OK ? finish(noise, err) : status;
 }
 
-tacit_status_t tacit_noise_ratio_bit(tacit_noise_t *noise, uint64_t numerator, uint64_t denominator, bool *bit,
-                                     tacit_error_t *err) {
+tacit_status_t tacit_noise_ratio_bit(tacit_noise_t *noise, uint64_t numerator, uint64_t denominator,
+                                     bool *bit, tacit_error_t *err) {
   return tacit_noise_ratio_bits(noise, 1, &numerator, denominator, bit, err);
 }
 
@@ -83,7 +84,8 @@ tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent, bool
   return status;
 }
 
-tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit, tacit_error_t *err) {
+tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, bool *bit,
+                                        tacit_error_t *err) {
   *bit = false;
   tacit_status_t status = tacit_noise_check_owner(noise, err);
   if (status == TACIT_OK) {
@@ -98,7 +100,8 @@ tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds, 
   return status;
 }
 
-tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, size_t n, uint64_t *out, tacit_error_t *err) {
+tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, size_t n, uint64_t *out,
+                                 tacit_error_t *err) {
   memset(out, 0, n * sizeof *out);
   tacit_status_t status = tacit_noise_check_owner(noise, err);
   if (status != TACIT_OK) {
@@ -114,8 +117,8 @@ tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, size_t n,
 }
 
 /*
- * 64 Bernoulli(rate / 2^32) bits: the binary digits of 64 uniform numbers are compared with those of the rate, highest
- * first, until all have differed.
+ * 64 Bernoulli(rate / 2^32) bits: the binary digits of 64 uniform numbers are compared with those of the
+ * rate, highest first, until all have differed.
  */
 static uint64_t subset_word(tacit_noise_t *noise, uint32_t rate) {
   uint64_t below = 0, tied = UINT64_MAX;
@@ -131,7 +134,8 @@ static uint64_t subset_word(tacit_noise_t *noise, uint32_t rate) {
   return below;
 }
 
-tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n, uint64_t *mask, tacit_error_t *err) {
+tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n, uint64_t *mask,
+                                  tacit_error_t *err) {
   size_t n_words = (n + 63) / 64;
   memset(mask, 0, n_words * sizeof *mask);
   tacit_status_t status = tacit_noise_check_owner(noise, err);
@@ -170,7 +174,8 @@ static uint64_t poisson_one(tacit_noise_t *noise) {
   }
 }
 
-/* The least j >= k with u < F(j), where the first word of u is that of F(k): its further words are drawn as they are needed. */
+/* The least j >= k with u < F(j), where the first word of u is that of F(k): its further words are drawn as
+ * they are needed. */
 static uint64_t poisson_tied(tacit_noise_t *noise, uint64_t first, size_t k) {
   uint64_t u[TACIT_CDF_WORDS] = {first};
   size_t n_drawn = 1;
@@ -214,7 +219,8 @@ tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean, uint64_t
   if (status != TACIT_OK) {
     return status;
   }
-  for (uint64_t i = 0; i < mean / one / TACIT_POISSON_MEAN && !noise->has_failed; i++) { /* a sum of Poisson numbers is one */
+  for (uint64_t i = 0; i < mean / one / TACIT_POISSON_MEAN && !noise->has_failed;
+       i++) { /* a sum of Poisson numbers is one */
     *out += tacit_poisson_sixteen(noise);
   }
   for (uint64_t i = 0; i < mean / one % TACIT_POISSON_MEAN; i++) {

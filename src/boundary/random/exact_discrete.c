@@ -1,6 +1,6 @@
 /*
- * Laplace and discrete noise with exact distributions, by comparisons of whole numbers alone [Canonne2020, algorithms 1 to 3].
- * A scale is the exact value of its double, t / 2^j with whole t < 2^53.
+ * Laplace and discrete noise with exact distributions, by comparisons of whole numbers alone [Canonne2020,
+ * algorithms 1 to 3]. A scale is the exact value of its double, t / 2^j with whole t < 2^53.
  */
 #include <string.h>
 
@@ -27,8 +27,9 @@ static tacit_u128_t wide_choice(tacit_noise_t *noise, tacit_u128_t m) {
 }
 
 /*
- * e^-(numerator / denominator), numerator <= denominator: the length of a run of Bernoulli(numerator / (denominator k)),
- * k = 1, 2, ..., is even. The two factors are drawn apart, so that their product need not fit.
+ * e^-(numerator / denominator), numerator <= denominator: the length of a run of Bernoulli(numerator /
+ * (denominator k)), k = 1, 2, ..., is even. The two factors are drawn apart, so that their product need not
+ * fit.
  */
 static bool short_exp_bit(tacit_noise_t *noise, tacit_u128_t numerator, tacit_u128_t denominator) {
   uint64_t k = 1;
@@ -111,7 +112,8 @@ static exact_variance_t exact_variance(double sigma) {
   return variance;
 }
 
-/* Discrete Laplace of scale t, kept with probability exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)) [Canonne2020, algorithm 3]. */
+/* Discrete Laplace of scale t, kept with probability exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)) [Canonne2020,
+ * algorithm 3]. */
 static int64_t discrete_gaussian(tacit_noise_t *noise, exact_variance_t of) {
   while (!noise->has_failed) {
     int64_t y = discrete_laplace(noise, (exact_ratio_t){of.t, 0});
@@ -127,17 +129,20 @@ static int64_t discrete_gaussian(tacit_noise_t *noise, exact_variance_t of) {
   return 0;
 }
 
-static tacit_status_t check(const tacit_noise_t *noise, double scale, double least, double most, tacit_error_t *err) {
+static tacit_status_t check(const tacit_noise_t *noise, double scale, double least, double most,
+                            tacit_error_t *err) {
   if (!(scale >= least && scale <= most)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "scale",
-                           "the scale of this noise must be a number from %g to %g, in units of the integer grid: choose a "
-                           "finer or coarser grid",
-                           least, most);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "scale",
+        "the scale of this noise must be a number from %g to %g, in units of the integer grid: choose a "
+        "finer or coarser grid",
+        least, most);
   }
   return tacit_noise_check_owner(noise, err);
 }
 
-static tacit_status_t finish(const tacit_noise_t *noise, tacit_status_t status, size_t n, int64_t *out, tacit_error_t *err) {
+static tacit_status_t finish(const tacit_noise_t *noise, tacit_status_t status, size_t n, int64_t *out,
+                             tacit_error_t *err) {
   if (status == TACIT_OK && noise->has_failed) {
     status = tacit_error_set(err, TACIT_ERR_NOISE, NULL,
                              "the noise source failed and draws nothing more: open a new one");

@@ -72,7 +72,8 @@ EXACT_INLINE uint64_t exact_cdf_digit(unsigned k, unsigned i, unsigned width) {
 }
 
 /* a < b, where the first digits agree. */
-EXACT_RARE bool exact_less_tied(tacit_noise_t *noise, exact_uniform_t *a, exact_uniform_t *b, unsigned width) {
+EXACT_RARE bool exact_less_tied(tacit_noise_t *noise, exact_uniform_t *a, exact_uniform_t *b,
+                                unsigned width) {
   for (unsigned i = 1; i < EXACT_BITS / width; i++) {
     uint64_t digit_a = exact_digit(noise, a, i, width), digit_b = exact_digit(noise, b, i, width);
     if (digit_a != digit_b) {
@@ -91,7 +92,8 @@ EXACT_INLINE bool exact_less(tacit_noise_t *noise, exact_uniform_t *a, exact_uni
 }
 
 /* The least j >= k with u < F(j), where the first digit of u is that of F(k). */
-EXACT_RARE unsigned exact_integer_part_tied(tacit_noise_t *noise, exact_uniform_t *u, unsigned k, unsigned width) {
+EXACT_RARE unsigned exact_integer_part_tied(tacit_noise_t *noise, exact_uniform_t *u, unsigned k,
+                                            unsigned width) {
   for (; k < TACIT_N_INTEGER_PARTS; k++) {
     unsigned i = 0;
     while (i < EXACT_BITS / width && exact_digit(noise, u, i, width) == exact_cdf_digit(k, i, width)) {
@@ -174,9 +176,9 @@ EXACT_INLINE bool exact_fraction(tacit_noise_t *noise, unsigned k, exact_uniform
 }
 
 /*
- * Say on which side of a boundary the product lies, given that the 64 bits drawn leave it open: the boundary is
- * `gap` above the product, 0 < gap < mantissa, in units of which the digits still to come span `mantissa`. So
- * what remains is to compare those digits, as a number in (0, 1), with gap/mantissa, by long division.
+ * Say on which side of a boundary the product lies, given that the 64 bits drawn leave it open: the boundary
+ * is `gap` above the product, 0 < gap < mantissa, in units of which the digits still to come span `mantissa`.
+ * So what remains is to compare those digits, as a number in (0, 1), with gap/mantissa, by long division.
  */
 EXACT_RARE bool exact_reaches(tacit_noise_t *noise, uint64_t mantissa, uint64_t gap, exact_uniform_t *x,
                               unsigned width) {

@@ -10,8 +10,9 @@
 #include "base/error.h"
 
 /*
- * libsodium asks the system for random bytes when it is initialised, and ends the process where that refuses. While this thread
- * initialises it, it asks us instead, and is told to go on; whether it may is then for the caller to hear. Others are served as ever.
+ * libsodium asks the system for random bytes when it is initialised, and ends the process where that refuses.
+ * While this thread initialises it, it asks us instead, and is told to go on; whether it may is then for the
+ * caller to hear. Others are served as ever.
  */
 static struct stand_in {
   pthread_t thread;
@@ -22,7 +23,8 @@ static void stand_in_bytes(void *const bytes, const size_t n) {
   for (size_t at = 0; at < n; at += 256) {
     if (getentropy((char *)bytes + at, n - at < 256 ? n - at : 256) != 0) {
       if (!pthread_equal(pthread_self(), stand_in.thread)) {
-        abort(); /* as libsodium itself does: another user of it must not go on with bytes that are not random */
+        abort(); /* as libsodium itself does: another user of it must not go on with bytes that are not random
+                  */
       }
       sodium_memzero(bytes, n);
       stand_in.has_failed = true;
@@ -37,9 +39,7 @@ static uint32_t stand_in_word(void) {
   return word;
 }
 
-static const char *stand_in_name(void) {
-  return "getentropy";
-}
+static const char *stand_in_name(void) { return "getentropy"; }
 
 static int init_sodium(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,9 +60,10 @@ static int init_sodium(void) {
 
 tacit_status_t tacit_key_init(tacit_error_t *err) {
   if (init_sodium() < 0) {
-    return tacit_error_set(err, TACIT_ERR_NOISE, NULL,
-                           "libsodium's generator cannot be initialised, so nothing random can be drawn: check "
-                           "that the process may read the operating system's generator (/dev/urandom)");
+    return tacit_error_set(
+        err, TACIT_ERR_NOISE, NULL,
+        "libsodium's generator cannot be initialised, so nothing random can be drawn: check "
+        "that the process may read the operating system's generator (/dev/urandom)");
   }
   return TACIT_OK;
 }

@@ -10,8 +10,7 @@ enum { TACIT_KEY_BYTES = 32 };
 TACIT_MUST_USE tacit_status_t tacit_key_init(tacit_error_t *err);
 
 /* TACIT_ERR_NOISE, and key all zero, if the operating system gives no random bytes. */
-TACIT_MUST_USE tacit_status_t tacit_key_from_system(unsigned char key[TACIT_KEY_BYTES],
-                                                    tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_key_from_system(unsigned char key[TACIT_KEY_BYTES], tacit_error_t *err);
 
 /* Keys of one seed under different labels are unrelated. */
 void tacit_key_from_seed(unsigned char key[TACIT_KEY_BYTES], const char *label, uint64_t seed);

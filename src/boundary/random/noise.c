@@ -32,7 +32,8 @@ uint64_t tacit_n_forks(void) {
 }
 
 /*
- * A source without its key: the first draw refills it. In no core dump, nor, where the system allows it, in swap or in the memory of a forked child.
+ * A source without its key: the first draw refills it. In no core dump, nor, where the system allows it, in
+ * swap or in the memory of a forked child.
  */
 static tacit_status_t noise_alloc(tacit_noise_t **noise, bool is_secret, tacit_error_t *err) {
   *noise = tacit_grow_private(NULL, 0, 1, sizeof **noise);
@@ -52,9 +53,10 @@ static tacit_status_t noise_alloc(tacit_noise_t **noise, bool is_secret, tacit_e
 
 tacit_status_t tacit_noise_check_owner(const tacit_noise_t *noise, tacit_error_t *err) {
   if (!noise->is_made || noise->owner != getpid() || noise->n_forks != tacit_n_forks()) {
-    return tacit_error_set(err, TACIT_ERR_NOISE, NULL,
-                           "this noise source was opened before a fork, and would repeat the noise of the parent "
-                           "process: open a new source in the child");
+    return tacit_error_set(
+        err, TACIT_ERR_NOISE, NULL,
+        "this noise source was opened before a fork, and would repeat the noise of the parent "
+        "process: open a new source in the child");
   }
   return TACIT_OK;
 }
@@ -74,10 +76,11 @@ tacit_status_t tacit_noise_new(tacit_noise_t **noise, tacit_error_t *err) {
   return finish(noise, status);
 }
 
-tacit_status_t tacit_noise_new_with_key(tacit_noise_t **noise, const unsigned char key[32], tacit_error_t *err) {
+tacit_status_t tacit_noise_new_with_key(tacit_noise_t **noise, const unsigned char key[32],
+                                        tacit_error_t *err) {
   tacit_status_t status = noise_alloc(noise, true, err);
   if (status == TACIT_OK) {
-    memcpy((*noise)->key, key, sizeof (*noise)->key);
+    memcpy((*noise)->key, key, sizeof(*noise)->key);
     status = tacit_key_init(err);
   }
   return finish(noise, status);
@@ -99,15 +102,14 @@ void tacit_noise_free(tacit_noise_t *noise) {
   }
 }
 
-bool tacit_noise_is_secret(const tacit_noise_t *noise) {
-  return noise->is_secret;
-}
+bool tacit_noise_is_secret(const tacit_noise_t *noise) { return noise->is_secret; }
 
 static tacit_status_t check(const tacit_noise_t *noise, double sd, tacit_error_t *err) {
   if (!(sd >= 0x1p-20 && sd <= 0x1p52)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sd",
-                           "the standard deviation of rounded Gaussian noise must be a number from 2^-20 to 2^52, in "
-                           "units of the integer grid: choose a finer or coarser grid");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "sd",
+        "the standard deviation of rounded Gaussian noise must be a number from 2^-20 to 2^52, in "
+        "units of the integer grid: choose a finer or coarser grid");
   }
   return tacit_noise_check_owner(noise, err);
 }

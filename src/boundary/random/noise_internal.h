@@ -23,7 +23,8 @@ struct tacit_noise {
   uint64_t coins;
   unsigned n_coins;
   unsigned char key[TACIT_KEY_BYTES];
-  /* A forked child holds the same key, and would repeat its parent's noise. Its copy is wiped by the system; and it is known by these. */
+  /* A forked child holds the same key, and would repeat its parent's noise. Its copy is wiped by the system;
+   * and it is known by these. */
   bool is_made;
   pid_t owner;      /* which a child in another namespace of processes may share */
   uint64_t n_forks; /* before this source was made: tacit_n_forks() */
@@ -62,17 +63,17 @@ static inline uint64_t tacit_noise_coin(tacit_noise_t *noise) {
 }
 
 /*
- * The time of a draw tells of its value: a large one takes more words. So every call draws on, for nothing, until it took as many words as
- * its n draws need all but with probability 2^-80: `rest` + n `each`. With s = 80 log 2 / rest that is Chernoff's bound wherever
- * E exp(s W) <= exp(s each), W a draw's words; tests/random/test_work.c holds each kind to it. Seeded sources protect nobody and stop
- * when they are done.
+ * The time of a draw tells of its value: a large one takes more words. So every call draws on, for nothing,
+ * until it took as many words as its n draws need all but with probability 2^-80: `rest` + n `each`. With s =
+ * 80 log 2 / rest that is Chernoff's bound wherever E exp(s W) <= exp(s each), W a draw's words;
+ * tests/random/test_work.c holds each kind to it. Seeded sources protect nobody and stop when they are done.
  */
 typedef struct tacit_noise_work {
   uint64_t rest, each;
 } tacit_noise_work_t;
 
-static const tacit_noise_work_t TACIT_NORMAL_WORK = {640, 12}, TACIT_BIT_WORK = {640, 12}, TACIT_LAPLACE_WORK = {640, 20},
-                                TACIT_DISCRETE_WORK = {6144, 64};
+static const tacit_noise_work_t TACIT_NORMAL_WORK = {640, 12}, TACIT_BIT_WORK = {640, 12},
+                                TACIT_LAPLACE_WORK = {640, 20}, TACIT_DISCRETE_WORK = {6144, 64};
 
 static inline uint64_t tacit_noise_n_words(const tacit_noise_t *noise) {
   return noise->n_refills * (NOISE_WORDS - NOISE_KEY_WORDS) + noise->next;

@@ -1,4 +1,5 @@
-/* Log odds of what is counted: compiled once for each instruction set (meson.build), TACIT_ISA naming the function. All give the same bits. */
+/* Log odds of what is counted: compiled once for each instruction set (meson.build), TACIT_ISA naming the
+ * function. All give the same bits. */
 #include "base/vector.h"
 #include "random/tally.h"
 

@@ -25,7 +25,8 @@ struct tacit_rng {
   unsigned char nonce[crypto_stream_chacha20_NONCEBYTES];
 };
 
-tacit_status_t tacit_rng_new(tacit_rng_t **rng, const unsigned char key[32], uint64_t stream, tacit_error_t *err) {
+tacit_status_t tacit_rng_new(tacit_rng_t **rng, const unsigned char key[32], uint64_t stream,
+                             tacit_error_t *err) {
   *rng = NULL;
   tacit_status_t status = tacit_key_init(err);
   if (status != TACIT_OK) {
@@ -52,9 +53,7 @@ void tacit_rng_key_from_seed(unsigned char key[32], uint64_t seed) {
   tacit_key_from_seed(key, "tacit sampler", seed);
 }
 
-void tacit_rng_key_wipe(unsigned char key[32]) {
-  sodium_memzero(key, TACIT_KEY_BYTES);
-}
+void tacit_rng_key_wipe(unsigned char key[32]) { sodium_memzero(key, TACIT_KEY_BYTES); }
 
 void tacit_rng_free(tacit_rng_t *rng) {
   if (rng != NULL) {
@@ -79,31 +78,20 @@ static inline uint64_t bits(tacit_rng_t *rng) {
 }
 
 /* By a signed integer, which processors convert in one instruction. */
-static inline double to_double(uint64_t below_2_53) {
-  return (double)(int64_t)below_2_53;
-}
+static inline double to_double(uint64_t below_2_53) { return (double)(int64_t)below_2_53; }
 
-static inline double to_uniform(uint64_t word) {
-  return (to_double(word >> 12) + 0.5) * 0x1p-52;
-}
+static inline double to_uniform(uint64_t word) { return (to_double(word >> 12) + 0.5) * 0x1p-52; }
 
-static inline double uniform(tacit_rng_t *rng) {
-  return to_uniform(bits(rng));
-}
+static inline double uniform(tacit_rng_t *rng) { return to_uniform(bits(rng)); }
 
-uint64_t tacit_rng_bits(tacit_rng_t *rng) {
-  return bits(rng);
-}
+uint64_t tacit_rng_bits(tacit_rng_t *rng) { return bits(rng); }
 
-double tacit_rng_uniform(tacit_rng_t *rng) {
-  return uniform(rng);
-}
+double tacit_rng_uniform(tacit_rng_t *rng) { return uniform(rng); }
 
-double tacit_rng_exponential(tacit_rng_t *rng) {
-  return -log(uniform(rng));
-}
+double tacit_rng_exponential(tacit_rng_t *rng) { return -log(uniform(rng)); }
 
-/* |N(0, 1)| given that it exceeds x_1 = r: r + x where 2y > x^2, x ~ Exp(r), y ~ Exp(1) [MarsagliaTsang2000]. */
+/* |N(0, 1)| given that it exceeds x_1 = r: r + x where 2y > x^2, x ~ Exp(r), y ~ Exp(1) [MarsagliaTsang2000].
+ */
 static double normal_tail(tacit_rng_t *rng) {
   double r = tacit_ziggurat_edge[1], x, y;
   do {
@@ -113,7 +101,8 @@ static double normal_tail(tacit_rng_t *rng) {
   return r + x;
 }
 
-/* What is not below the next layer's edge, of a layer's word; redrawn from the beginning where it is rejected. */
+/* What is not below the next layer's edge, of a layer's word; redrawn from the beginning where it is
+ * rejected. */
 static __attribute__((noinline)) double normal_rest(tacit_rng_t *rng, uint64_t word) {
   for (;;) {
     size_t layer = word & (TACIT_N_LAYERS - 1);
@@ -145,9 +134,7 @@ static inline double normal(tacit_rng_t *rng) {
   return normal_rest(rng, word);
 }
 
-double tacit_rng_normal(tacit_rng_t *rng) {
-  return normal(rng);
-}
+double tacit_rng_normal(tacit_rng_t *rng) { return normal(rng); }
 
 void tacit_rng_normals(tacit_rng_t *rng, size_t n, double *out) {
   for (size_t i = 0; i < n; i++) {

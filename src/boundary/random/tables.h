@@ -8,14 +8,15 @@ enum {
   TACIT_CDF_WORDS = 8,        /* 512 bits a number, most significant word first */
   TACIT_N_INTEGER_PARTS = 27, /* k = 0 .. 26; P(k > 26) < 2^-525 */
   TACIT_POISSON_MEAN = 16,
-  TACIT_N_POISSON = 212,      /* k = 0 .. 211; P(k > 211) < 2^-512 */
+  TACIT_N_POISSON = 212, /* k = 0 .. 211; P(k > 211) < 2^-512 */
   TACIT_N_LAYERS = 256
 };
 
 /* Word i of floor(2^512 F(k)), F(k) = sum_{j <= k} exp(-j^2/2) / sum_{j >= 0} exp(-j^2/2), at [i][k]. */
 extern const uint64_t tacit_integer_part_cdf[TACIT_CDF_WORDS][TACIT_N_INTEGER_PARTS];
 
-/* Word i of floor(2^512 F(k)), F(k) the probability that a Poisson number of mean 16 is at most k, at [i][k]. */
+/* Word i of floor(2^512 F(k)), F(k) the probability that a Poisson number of mean 16 is at most k, at [i][k].
+ */
 extern const uint64_t tacit_poisson_cdf[TACIT_CDF_WORDS][TACIT_N_POISSON];
 
 /*

@@ -1,4 +1,5 @@
-/* TunaMH with public constants [Zhang2020, Algorithm 3; Zhang2023]: records counted by thinning (docs/theory.md, section 15). */
+/* TunaMH with public constants [Zhang2020, Algorithm 3; Zhang2023]: records counted by thinning
+ * (docs/theory.md, section 15). */
 #include "random/tally.h"
 
 #include "base/isa.h"
@@ -8,13 +9,16 @@ extern tacit_log_odds_function tacit_log_odds_portable;
 extern tacit_log_odds_function tacit_log_odds_avx2, tacit_log_odds_avx512;
 #endif
 
-void tacit_log_odds(size_t n, double most, const double *x, int64_t *out) { TACIT_ISA_SELECT(tacit_log_odds)(n, most, x, out); }
+void tacit_log_odds(size_t n, double most, const double *x, int64_t *out) {
+  TACIT_ISA_SELECT(tacit_log_odds)(n, most, x, out);
+}
 
 /*
- * Poisson with mean n (a + b), of as many items at a time as the argument holds. How many there are may be private: no number of them may
- * lead to a refusal.
+ * Poisson with mean n (a + b), of as many items at a time as the argument holds. How many there are may be
+ * private: no number of them may lead to a refusal.
  */
-static tacit_status_t draw_size(tacit_noise_t *noise, uint64_t n, uint64_t rate, uint64_t *size, tacit_error_t *err) {
+static tacit_status_t draw_size(tacit_noise_t *noise, uint64_t n, uint64_t rate, uint64_t *size,
+                                tacit_error_t *err) {
   uint64_t most = UINT64_MAX / rate;
   tacit_status_t status = TACIT_OK;
   for (*size = 0; n > 0 && status == TACIT_OK;) {
@@ -26,7 +30,8 @@ static tacit_status_t draw_size(tacit_noise_t *noise, uint64_t n, uint64_t rate,
   return status;
 }
 
-tacit_status_t tacit_noise_tally(tacit_noise_t *noise, uint64_t n, int64_t a, int64_t b, tacit_tally_function function, void *user, int64_t *sum,
+tacit_status_t tacit_noise_tally(tacit_noise_t *noise, uint64_t n, int64_t a, int64_t b,
+                                 tacit_tally_function function, void *user, int64_t *sum,
                                  tacit_error_t *err) {
   __extension__ typedef __int128 wide_t;
   const wide_t limit = (wide_t)1 << 62;
@@ -49,7 +54,8 @@ tacit_status_t tacit_noise_tally(tacit_noise_t *noise, uint64_t n, int64_t a, in
       status = tacit_noise_ratio_bits(noise, some, share, 2 * (uint64_t)(a + b), is_kept, err);
     }
     for (size_t i = 0; status == TACIT_OK && i < some; i++) {
-      total += weights[i] & -(int64_t)is_kept[i]; /* a branch on secret coins would be guessed wrong half of the time */
+      total += weights[i] &
+               -(int64_t)is_kept[i]; /* a branch on secret coins would be guessed wrong half of the time */
     }
     left -= some;
   }

@@ -9,14 +9,12 @@
 static const size_t huge_page = (size_t)1 << 21, large = (size_t)1 << 23;
 
 /*
- * The hook of the allocation-failure tests: with the start of libsodium (random/key.c) and the number of forks (random/noise.c) the only mutable
- * global of the library.
+ * The hook of the allocation-failure tests: with the start of libsodium (random/key.c) and the number of
+ * forks (random/noise.c) the only mutable global of the library.
  */
 static atomic_size_t fail_countdown;
 
-void tacit_alloc_fail_at(size_t k) {
-  atomic_store(&fail_countdown, k);
-}
+void tacit_alloc_fail_at(size_t k) { atomic_store(&fail_countdown, k); }
 
 static bool must_fail(void) {
   size_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
@@ -46,9 +44,7 @@ void *tacit_alloc(size_t n, size_t size) {
   return malloc(total);
 }
 
-static size_t round_up(size_t total, size_t alignment) {
-  return (total + alignment - 1) & ~(alignment - 1);
-}
+static size_t round_up(size_t total, size_t alignment) { return (total + alignment - 1) & ~(alignment - 1); }
 
 /* A wish: fewer pages, and fetching ahead does not stop at their ends. */
 static void wish_huge_pages(void *p, size_t total) {
@@ -80,16 +76,17 @@ void *tacit_alloc_zero(size_t n, size_t size) {
 #if defined(__SANITIZE_ADDRESS__)
 static const bool is_watched = true;
 #elif defined(__has_feature)
-#  if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer)
 static const bool is_watched = true;
-#  else
+#else
 static const bool is_watched = false;
-#  endif
+#endif
 #else
 static const bool is_watched = false;
 #endif
 
-/* Straight from the system: zeros, and given back to nobody else before the system has made them zeros again. In no core dump. */
+/* Straight from the system: zeros, and given back to nobody else before the system has made them zeros again.
+ * In no core dump. */
 static void *map_private(size_t total) {
   void *p = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) {
@@ -101,7 +98,8 @@ static void *map_private(size_t total) {
   return p;
 }
 
-/* Pages that are nowhere before they are written to; of the last huge page, which is not filled, small ones. */
+/* Pages that are nowhere before they are written to; of the last huge page, which is not filled, small ones.
+ */
 static void *map_pages(size_t n_bytes) {
   size_t total = round_up(n_bytes, huge_page);
   char *whole = map_private(total + huge_page);
@@ -212,6 +210,4 @@ char *tacit_strdup(const char *text) {
   return copy;
 }
 
-void tacit_free(void *p) {
-  free(p);
-}
+void tacit_free(void *p) { free(p); }

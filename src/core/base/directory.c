@@ -1,8 +1,9 @@
 /*
  * A directory that appears whole or not at all: files are written and synced under a temporary name
- * beside it, then one rename gives it its own. The temporary directory is locked while its process is at work, so that what a process
- * that was killed left behind (records, perhaps) can be told apart and removed by the next.
- * Or one that has its name from the beginning, with a file in it that says that it is not whole: what has been paid for is kept there at once.
+ * beside it, then one rename gives it its own. The temporary directory is locked while its process is at
+ * work, so that what a process that was killed left behind (records, perhaps) can be told apart and removed
+ * by the next. Or one that has its name from the beginning, with a file in it that says that it is not whole:
+ * what has been paid for is kept there at once.
  */
 #define _DEFAULT_SOURCE /* flock */
 #include <dirent.h>
@@ -25,12 +26,14 @@ static tacit_status_t fail(const tacit_directory_t *dir, const char *what, int r
   tacit_status_t status = reason == EEXIST || reason == ENOTEMPTY ? TACIT_ERR_EXISTS
                           : reason == ENOENT                      ? TACIT_ERR_MISSING
                                                                   : TACIT_ERR_IO;
-  return tacit_error_set(err, status, "out", "cannot write %s (%s): %s", dir->path.data, what, strerror(reason));
+  return tacit_error_set(err, status, "out", "cannot write %s (%s): %s", dir->path.data, what,
+                         strerror(reason));
 }
 
 static tacit_status_t exists(const tacit_directory_t *dir, tacit_error_t *err) {
   return tacit_error_set(err, TACIT_ERR_EXISTS, "out",
-                         "%s exists and is not overwritten: choose another name or remove it", dir->path.data);
+                         "%s exists and is not overwritten: choose another name or remove it",
+                         dir->path.data);
 }
 
 static bool is_there(const char *path) {
@@ -46,7 +49,8 @@ static tacit_status_t make_temporary(tacit_directory_t *dir, tacit_error_t *err)
     if (mkdir(dir->temporary.data, dir->is_private ? 0700 : 0777) == 0) {
       dir->lock = open(dir->temporary.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       if (dir->lock >= 0) {
-        (void)flock(dir->lock, LOCK_EX | LOCK_NB); /* where there are no locks, nothing is taken for left over */
+        (void)flock(dir->lock,
+                    LOCK_EX | LOCK_NB); /* where there are no locks, nothing is taken for left over */
       }
       return TACIT_OK;
     }
@@ -96,7 +100,8 @@ static bool is_of_the_dead(const char *entry, const char *name) {
   const char *number = entry + n + sizeof mark - 1;
   char *end;
   long process = strtol(number, &end, 10);
-  bool is_ours = *number >= '1' && *number <= '9' && (*end == '\0' || (*end == '-' && strspn(end + 1, "0123456789") == strlen(end + 1)));
+  bool is_ours = *number >= '1' && *number <= '9' &&
+                 (*end == '\0' || (*end == '-' && strspn(end + 1, "0123456789") == strlen(end + 1)));
   return is_ours && kill((pid_t)process, 0) != 0 && errno == ESRCH;
 }
 
@@ -116,7 +121,8 @@ static void remove_temporary_files(int folder) {
   }
 }
 
-/* A process elsewhere (in another container) may be at work on what looks like that of a dead one: it holds the lock. */
+/* A process elsewhere (in another container) may be at work on what looks like that of a dead one: it holds
+ * the lock. */
 static void remove_left_over(int parent, const char *entry) {
   int fd = openat(parent, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && remove_files(fd)) {
@@ -133,7 +139,8 @@ static void set_file_to_parent(tacit_directory_t *dir) {
   if (slash == NULL) {
     tacit_text_append(&dir->file, ".", 1);
   } else {
-    tacit_text_append(&dir->file, dir->path.data, slash == dir->path.data ? 1 : (size_t)(slash - dir->path.data));
+    tacit_text_append(&dir->file, dir->path.data,
+                      slash == dir->path.data ? 1 : (size_t)(slash - dir->path.data));
   }
 }
 
@@ -162,10 +169,12 @@ static tacit_status_t set_path(tacit_directory_t *dir, const char *path, tacit_e
   if (dir->path.failed) {
     return tacit_error_memory(err);
   }
-  return n > 0 ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, "out", "the name of the folder to write is empty");
+  return n > 0 ? TACIT_OK
+               : tacit_error_set(err, TACIT_ERR_ARGUMENT, "out", "the name of the folder to write is empty");
 }
 
-tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, bool is_private, tacit_error_t *err) {
+tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, bool is_private,
+                                     tacit_error_t *err) {
   tacit_status_t status = set_path(dir, path, err);
   dir->is_private = is_private;
   if (status != TACIT_OK) {
@@ -180,7 +189,8 @@ tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, b
 
 /* ---- under its own name ---- */
 
-static const char unfinished_text[] = "This folder is not whole: tacit is at work here, or was stopped. tacit refit FOLDER ends it if releases.json is in it.\n";
+static const char unfinished_text[] = "This folder is not whole: tacit is at work here, or was stopped. "
+                                      "tacit refit FOLDER ends it if releases.json is in it.\n";
 
 /* An errno, or 0. */
 static int make_room(const char *path, size_t room) {
@@ -190,7 +200,9 @@ static int make_room(const char *path, size_t room) {
   }
   size_t n = sizeof unfinished_text - 1;
   ssize_t written = write(fd, unfinished_text, n);
-  int reason = written == (ssize_t)n ? posix_fallocate(fd, 0, (off_t)(n + room)) : written < 0 ? errno : ENOSPC;
+  int reason = written == (ssize_t)n ? posix_fallocate(fd, 0, (off_t)(n + room))
+               : written < 0         ? errno
+                                     : ENOSPC;
   reason = reason == 0 && fsync(fd) != 0 ? errno : reason;
   return close(fd) != 0 && reason == 0 ? errno : reason;
 }
@@ -201,7 +213,8 @@ static void give_room(tacit_directory_t *dir) {
   }
 }
 
-tacit_status_t tacit_directory_claim(tacit_directory_t *dir, const char *path, size_t room, tacit_error_t *err) {
+tacit_status_t tacit_directory_claim(tacit_directory_t *dir, const char *path, size_t room,
+                                     tacit_error_t *err) {
   tacit_status_t status = set_path(dir, path, err);
   if (status != TACIT_OK) {
     return status;
@@ -226,7 +239,8 @@ tacit_status_t tacit_directory_claim(tacit_directory_t *dir, const char *path, s
   int reason = status == TACIT_OK ? make_room(dir->file.data, room) : 0;
   reason = reason == 0 && status == TACIT_OK ? tacit_folder_sync(dir->path.data) : reason;
   if (reason != 0) {
-    status = tacit_error_set(err, TACIT_ERR_IO, "out", "cannot write %s, with room for what is to come (%.3g MB): %s", dir->path.data,
+    status = tacit_error_set(err, TACIT_ERR_IO, "out",
+                             "cannot write %s, with room for what is to come (%.3g MB): %s", dir->path.data,
                              tacit_number_round_up((double)room * 1e-6), strerror(reason));
   }
   return status == TACIT_OK ? tacit_file_confirm(dir->path.data, err) : status;
@@ -252,7 +266,8 @@ tacit_status_t tacit_directory_take_over(tacit_directory_t *dir, const char *pat
     return fail(dir, "open the folder", errno, err);
   }
   if (flock(dir->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "out", "%s is being written by another process", dir->path.data);
+    return tacit_error_set(err, TACIT_ERR_STATE, "out", "%s is being written by another process",
+                           dir->path.data);
   }
   if (!tacit_directory_is_unfinished(dir->path.data)) {
     return exists(dir, err);
@@ -263,10 +278,13 @@ tacit_status_t tacit_directory_take_over(tacit_directory_t *dir, const char *pat
   return dir->temporary.failed ? tacit_error_memory(err) : TACIT_OK;
 }
 
-tacit_status_t tacit_directory_replace(tacit_directory_t *dir, const char *name, const tacit_text_t *text, tacit_error_t *err) {
+tacit_status_t tacit_directory_replace(tacit_directory_t *dir, const char *name, const tacit_text_t *text,
+                                       tacit_error_t *err) {
   tacit_text_t path = {0};
   tacit_text_printf(&path, "%s/%s", dir->path.data, name);
-  tacit_status_t status = text->failed || path.failed ? tacit_error_memory(err) : tacit_file_write(path.data, text->data, text->length, err);
+  tacit_status_t status = text->failed || path.failed
+                              ? tacit_error_memory(err)
+                              : tacit_file_write(path.data, text->data, text->length, err);
   if (status == TACIT_ERR_IO && dir->has_room) {
     give_room(dir);
     status = tacit_file_write(path.data, text->data, text->length, err);
@@ -316,7 +334,8 @@ tacit_status_t tacit_directory_open(tacit_directory_t *dir, const char *name, ta
   return open_file(dir, temporary, O_CREAT | O_TRUNC, err);
 }
 
-static tacit_status_t write_bytes(const tacit_directory_t *dir, const char *bytes, size_t n, tacit_error_t *err) {
+static tacit_status_t write_bytes(const tacit_directory_t *dir, const char *bytes, size_t n,
+                                  tacit_error_t *err) {
   while (n > 0) {
     ssize_t written = write(dir->fd, bytes, n);
     if (written < 0 && errno == EINTR) {
@@ -332,7 +351,8 @@ static tacit_status_t write_bytes(const tacit_directory_t *dir, const char *byte
 }
 
 tacit_status_t tacit_directory_put(tacit_directory_t *dir, tacit_text_t *text, tacit_error_t *err) {
-  tacit_status_t status = text->failed ? tacit_error_memory(err) : write_bytes(dir, text->data, text->length, err);
+  tacit_status_t status =
+      text->failed ? tacit_error_memory(err) : write_bytes(dir, text->data, text->length, err);
   text->length = status == TACIT_OK ? 0 : text->length;
   return status;
 }
@@ -374,7 +394,8 @@ tacit_status_t tacit_directory_commit(tacit_directory_t *dir, tacit_error_t *err
   }
   if (dir->is_claimed) {
     tacit_status_t status = tacit_directory_name(dir, TACIT_UNFINISHED, err);
-    if (status == TACIT_OK && (unlink(dir->file.data) != 0 || (reason = tacit_folder_sync(dir->path.data)) != 0)) {
+    if (status == TACIT_OK &&
+        (unlink(dir->file.data) != 0 || (reason = tacit_folder_sync(dir->path.data)) != 0)) {
       status = fail(dir, "end the folder", reason != 0 ? reason : errno, err);
     }
     dir->temporary.length = status == TACIT_OK ? 0 : dir->temporary.length;

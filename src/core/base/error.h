@@ -6,7 +6,7 @@
 
 /* Fill err (may be NULL) and return status. field may be NULL. */
 tacit_status_t tacit_error_set(tacit_error_t *err, tacit_status_t status, const char *field,
-                                         const char *format, ...) TACIT_PRINTF(4, 5);
+                               const char *format, ...) TACIT_PRINTF(4, 5);
 /* Out of memory, in the words used everywhere. */
 tacit_status_t tacit_error_memory(tacit_error_t *err);
 

@@ -49,7 +49,8 @@ tacit_status_t tacit_file_confirm(const char *path, tacit_error_t *err) {
   int reason = tacit_folder_sync(folder);
   return reason == 0 ? TACIT_OK
                      : tacit_error_set(err, TACIT_ERR_IO, path,
-                                       "%s is there and whole, but not confirmed to outlast a power failure: the folder it stands in "
+                                       "%s is there and whole, but not confirmed to outlast a power failure: "
+                                       "the folder it stands in "
                                        "could not be synced: %s",
                                        path, strerror(reason));
 }
@@ -77,13 +78,15 @@ static int open_temporary(const char *path, tacit_text_t *temporary) {
   int fd = -1;
   errno = EEXIST;
   for (int attempt = 0; fd < 0 && errno == EEXIST && attempt < TACIT_MAX_ATTEMPTS; attempt++) {
-    fd = tacit_temporary_name(temporary, path, attempt) ? open(temporary->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                                                        : (errno = ENOMEM, -1);
+    fd = tacit_temporary_name(temporary, path, attempt)
+             ? open(temporary->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+             : (errno = ENOMEM, -1);
   }
   return fd;
 }
 
-static tacit_status_t write_file(const char *path, const char *bytes, size_t n, bool may_replace, tacit_error_t *err) {
+static tacit_status_t write_file(const char *path, const char *bytes, size_t n, bool may_replace,
+                                 tacit_error_t *err) {
   tacit_text_t temporary = {0};
   int fd = open_temporary(path, &temporary);
   int reason = fd >= 0 ? write_and_close(fd, bytes, n) : errno;
@@ -98,10 +101,12 @@ static tacit_status_t write_file(const char *path, const char *bytes, size_t n, 
     return tacit_error_memory(err);
   }
   if (reason == EEXIST && fd >= 0) {
-    return tacit_error_set(err, TACIT_ERR_EXISTS, path, "%s exists and is not overwritten: choose another name or remove it", path);
+    return tacit_error_set(err, TACIT_ERR_EXISTS, path,
+                           "%s exists and is not overwritten: choose another name or remove it", path);
   }
-  return reason == 0 ? tacit_file_confirm(path, err)
-                     : tacit_error_set(err, TACIT_ERR_IO, path, "cannot write %s: %s", path, strerror(reason));
+  return reason == 0
+             ? tacit_file_confirm(path, err)
+             : tacit_error_set(err, TACIT_ERR_IO, path, "cannot write %s: %s", path, strerror(reason));
 }
 
 tacit_status_t tacit_file_write(const char *path, const char *bytes, size_t n, tacit_error_t *err) {
@@ -133,8 +138,8 @@ tacit_status_t tacit_file_read(const char *path, size_t max_bytes, char **bytes,
   while ((got = fread(chunk, 1, sizeof chunk, file)) > 0) {
     tacit_text_append(&text, chunk, got);
     if (text.length > max_bytes) {
-      status = tacit_error_set(err, TACIT_ERR_IO, path, "%s is larger than the %zu bytes expected here",
-                               path, max_bytes);
+      status = tacit_error_set(err, TACIT_ERR_IO, path, "%s is larger than the %zu bytes expected here", path,
+                               max_bytes);
       break;
     }
   }

@@ -10,10 +10,9 @@ static inline int tacit_has_avx512(void) {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
-static inline int tacit_has_avx2(void) {
-  return __builtin_cpu_supports("avx2");
-}
-/* At most this is used from now on, whatever the processor has; for tests. Not to be called while others compute. */
+static inline int tacit_has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+/* At most this is used from now on, whatever the processor has; for tests. Not to be called while others
+ * compute. */
 typedef enum tacit_isa { TACIT_ISA_PORTABLE = 0, TACIT_ISA_AVX2, TACIT_ISA_AVX512 } tacit_isa_t;
 void tacit_isa_limit(tacit_isa_t most);
 tacit_isa_t tacit_isa_limited(void);
@@ -21,12 +20,12 @@ tacit_isa_t tacit_isa_limited(void);
 
 /* Choose among the variants of a table named `prefix_<isa>`. */
 #if defined(__x86_64__) && !defined(TACIT_PORTABLE_KERNELS)
-#  define TACIT_ISA_SELECT(prefix)                                                              \
-    (tacit_has_avx512() && tacit_isa_limited() >= TACIT_ISA_AVX512 ? &prefix##_avx512           \
-     : tacit_has_avx2() && tacit_isa_limited() >= TACIT_ISA_AVX2   ? &prefix##_avx2             \
-                                                                   : &prefix##_portable)
+#define TACIT_ISA_SELECT(prefix)                                                                             \
+  (tacit_has_avx512() && tacit_isa_limited() >= TACIT_ISA_AVX512 ? &prefix##_avx512                          \
+   : tacit_has_avx2() && tacit_isa_limited() >= TACIT_ISA_AVX2   ? &prefix##_avx2                            \
+                                                                 : &prefix##_portable)
 #else
-#  define TACIT_ISA_SELECT(prefix) (&prefix##_portable)
+#define TACIT_ISA_SELECT(prefix) (&prefix##_portable)
 #endif
 
 #endif

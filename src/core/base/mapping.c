@@ -1,6 +1,6 @@
 /*
- * Files as memory. What a file backs can leave memory at any time and is read again when it is looked at, so that telling the
- * system what is not needed soon changes where bytes are, and nothing else.
+ * Files as memory. What a file backs can leave memory at any time and is read again when it is looked at, so
+ * that telling the system what is not needed soon changes where bytes are, and nothing else.
  */
 #define _GNU_SOURCE /* O_TMPFILE, madvise */
 #include <errno.h>
@@ -19,12 +19,15 @@
 static const size_t margin = 1 << 16;
 
 static tacit_status_t fail(const char *path, const char *what, int reason, tacit_error_t *err) {
-  tacit_status_t status = reason == ENOENT ? TACIT_ERR_MISSING : reason == ENOMEM ? TACIT_ERR_MEMORY : TACIT_ERR_IO;
+  tacit_status_t status = reason == ENOENT   ? TACIT_ERR_MISSING
+                          : reason == ENOMEM ? TACIT_ERR_MEMORY
+                                             : TACIT_ERR_IO;
   return tacit_error_set(err, status, path, "cannot %s %s: %s", what, path, strerror(reason));
 }
 
 /* Map `size` bytes of a descriptor, which is closed. */
-static tacit_status_t map(tacit_mapping_t *mapping, int fd, size_t size, int protection, const char *path, tacit_error_t *err) {
+static tacit_status_t map(tacit_mapping_t *mapping, int fd, size_t size, int protection, const char *path,
+                          tacit_error_t *err) {
   void *data = size > 0 ? mmap(NULL, size, protection, MAP_SHARED, fd, 0) : NULL;
   int reason = errno;
   close(fd);
@@ -35,7 +38,8 @@ static tacit_status_t map(tacit_mapping_t *mapping, int fd, size_t size, int pro
   return TACIT_OK;
 }
 
-tacit_status_t tacit_mapping_open(tacit_mapping_t *mapping, const char *path, size_t size, tacit_error_t *err) {
+tacit_status_t tacit_mapping_open(tacit_mapping_t *mapping, const char *path, size_t size,
+                                  tacit_error_t *err) {
   struct stat info;
   *mapping = (tacit_mapping_t){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe in its place must not be waited for */
@@ -48,20 +52,24 @@ tacit_status_t tacit_mapping_open(tacit_mapping_t *mapping, const char *path, si
   }
   if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size != size) {
     close(fd);
-    return tacit_error_set(err, TACIT_ERR_DATA, path, "%s is damaged: it is not of the size that it was written with", path);
+    return tacit_error_set(err, TACIT_ERR_DATA, path,
+                           "%s is damaged: it is not of the size that it was written with", path);
   }
   return map(mapping, fd, size, PROT_READ, path, err);
 }
 
-/* Room on the disk is taken now: a page that finds none later could only end the program. How much, no message tells: it counts records. */
+/* Room on the disk is taken now: a page that finds none later could only end the program. How much, no
+ * message tells: it counts records. */
 static tacit_status_t reserve(int fd, size_t size, const char *path, tacit_error_t *err) {
   int reason = size == 0 ? 0 : size > (size_t)INT64_MAX ? EFBIG : posix_fallocate(fd, 0, (off_t)size);
   return reason == 0 ? TACIT_OK
-                     : tacit_error_set(err, TACIT_ERR_IO, path, "cannot take the room that the records need in %s: %s", path,
+                     : tacit_error_set(err, TACIT_ERR_IO, path,
+                                       "cannot take the room that the records need in %s: %s", path,
                                        strerror(reason));
 }
 
-static tacit_status_t map_new(tacit_mapping_t *mapping, int fd, size_t size, const char *path, tacit_error_t *err) {
+static tacit_status_t map_new(tacit_mapping_t *mapping, int fd, size_t size, const char *path,
+                              tacit_error_t *err) {
   tacit_status_t status = reserve(fd, size, path, err);
   if (status != TACIT_OK) {
     close(fd);
@@ -70,7 +78,8 @@ static tacit_status_t map_new(tacit_mapping_t *mapping, int fd, size_t size, con
   return map(mapping, fd, size, PROT_READ | PROT_WRITE, path, err);
 }
 
-tacit_status_t tacit_mapping_create(tacit_mapping_t *mapping, const char *path, size_t size, tacit_error_t *err) {
+tacit_status_t tacit_mapping_create(tacit_mapping_t *mapping, const char *path, size_t size,
+                                    tacit_error_t *err) {
   *mapping = (tacit_mapping_t){0};
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   return fd >= 0 ? map_new(mapping, fd, size, path, err) : fail(path, "make", errno, err);
@@ -86,7 +95,8 @@ static int open_unnamed(const char *folder) {
 #endif
 }
 
-tacit_status_t tacit_mapping_scratch(tacit_mapping_t *mapping, const char *folder, size_t size, tacit_error_t *err) {
+tacit_status_t tacit_mapping_scratch(tacit_mapping_t *mapping, const char *folder, size_t size,
+                                     tacit_error_t *err) {
   *mapping = (tacit_mapping_t){0};
   int unnamed = open_unnamed(folder);
   if (unnamed >= 0) {
@@ -100,8 +110,10 @@ tacit_status_t tacit_mapping_scratch(tacit_mapping_t *mapping, const char *folde
   }
   int fd = mkstemp(path.data), reason = errno; /* mode 0600 */
   if (fd >= 0 && unlink(path.data) != 0) {
-    tacit_status_t status = tacit_error_set(err, TACIT_ERR_IO, folder, "cannot take the name from %s, and records are not written to a "
-                                                                       "file with one: %s", path.data, strerror(errno));
+    tacit_status_t status = tacit_error_set(err, TACIT_ERR_IO, folder,
+                                            "cannot take the name from %s, and records are not written to a "
+                                            "file with one: %s",
+                                            path.data, strerror(errno));
     close(fd);
     tacit_text_clear(&path);
     return status;

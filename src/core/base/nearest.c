@@ -5,9 +5,7 @@
 
 enum { MAX_NAME = 64, MAX_EDITS = 2 };
 
-static size_t least(size_t a, size_t b) {
-  return a < b ? a : b;
-}
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Levenshtein distance by rows, a swap of neighbours counting as one edit (Damerau). */
 static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b) {

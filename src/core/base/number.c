@@ -55,8 +55,8 @@ static size_t add_digits(const char *text, uint64_t *number) {
 }
 
 /*
- * Up to 18 digits over a power of ten, both exact: one rounding gives the correctly rounded value whenever the digits fit
- * into 53 bits. 0 if the literal is not of that kind.
+ * Up to 18 digits over a power of ten, both exact: one rounding gives the correctly rounded value whenever
+ * the digits fit into 53 bits. 0 if the literal is not of that kind.
  */
 static size_t scan_exactly(const char *text, double *value) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
@@ -67,7 +67,8 @@ static size_t scan_exactly(const char *text, double *value) {
     fraction = add_digits(text + n + 1, &mantissa);
     n += 1 + fraction;
   }
-  if (whole + fraction == 0 || whole + fraction > 18 || text[n] == 'e' || text[n] == 'E' || mantissa > (uint64_t)1 << 53) {
+  if (whole + fraction == 0 || whole + fraction > 18 || text[n] == 'e' || text[n] == 'E' ||
+      mantissa > (uint64_t)1 << 53) {
     return 0;
   }
   *value = fraction > 0 ? (double)mantissa / powers[fraction] : (double)mantissa;

@@ -16,11 +16,12 @@ enum { TACIT_NUMBER_SIZE = 32 };
 const char *tacit_number_format(double value, char out[TACIT_NUMBER_SIZE]);
 /* As few digits as read back as the same double. */
 const char *tacit_number_exact(double value, char out[TACIT_NUMBER_SIZE]);
-/* What would do, for messages: x > 0 to two digits, as "%.2g" prints it, and no less (by more than 1e-9 of it); infinity as it is. */
+/* What would do, for messages: x > 0 to two digits, as "%.2g" prints it, and no less (by more than 1e-9 of
+ * it); infinity as it is. */
 double tacit_number_round_up(double x);
 /*
- * All of text[0..n-1] as a decimal number with an optional sign, spaces around it allowed; false if it is none.
- * Hexadecimal, "inf", "nan" and decimal commas are none.
+ * All of text[0..n-1] as a decimal number with an optional sign, spaces around it allowed; false if it is
+ * none. Hexadecimal, "inf", "nan" and decimal commas are none.
  */
 bool tacit_number_parse(const char *text, size_t n, double *value);
 

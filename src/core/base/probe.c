@@ -1,4 +1,5 @@
-/* Is what a function makes of 16 lanes a function of each lane alone? It is asked for made-up ones, again and in other company. */
+/* Is what a function makes of 16 lanes a function of each lane alone? It is asked for made-up ones, again and
+ * in other company. */
 #include <math.h>
 #include <string.h>
 
@@ -42,8 +43,8 @@ static bool is_same(const unsigned char *a, const unsigned char *b, size_t size)
 }
 
 /* Are the lanes l of `answer` what lanes (l + turn) % 16 of `even` are, or of `odd`? */
-static bool agrees(const unsigned char *answer, const unsigned char *even, const unsigned char *odd, size_t turn, size_t n_out,
-                   size_t size) {
+static bool agrees(const unsigned char *answer, const unsigned char *even, const unsigned char *odd,
+                   size_t turn, size_t n_out, size_t size) {
   bool ok = true;
   for (size_t i = 0; ok && i < n_out * LANES; i++) {
     size_t lane = i % LANES, at = i - lane + (lane + turn) % LANES;
@@ -52,8 +53,8 @@ static bool agrees(const unsigned char *answer, const unsigned char *even, const
   return ok;
 }
 
-tacit_status_t tacit_probe(size_t n_columns, tacit_probe_function function, void *user, size_t n_out, size_t size, bool *is_pure,
-                           tacit_error_t *err) {
+tacit_status_t tacit_probe(size_t n_columns, tacit_probe_function function, void *user, size_t n_out,
+                           size_t size, bool *is_pure, tacit_error_t *err) {
   size_t n_block = n_columns * LANES, n_bytes = n_out * LANES * size;
   float *blocks = tacit_alloc_zero(3 * n_block, sizeof *blocks);
   unsigned char *answers = tacit_alloc_zero(N_ANSWERS, n_bytes + 1), *answer[N_ANSWERS];
@@ -76,8 +77,10 @@ tacit_status_t tacit_probe(size_t n_columns, tacit_probe_function function, void
   mix(n_columns, a, b, 0, mixed);
   function(user, mixed, 1, answer[3]);
   function(user, a, 2, answer[4]);
-  *is_pure = agrees(answer[2], answer[0], answer[0], TURN, n_out, size) && agrees(answer[3], answer[0], answer[1], 0, n_out, size) &&
-             agrees(answer[4], answer[0], answer[0], 0, n_out, size) && agrees(answer[5], answer[1], answer[1], 0, n_out, size);
+  *is_pure = agrees(answer[2], answer[0], answer[0], TURN, n_out, size) &&
+             agrees(answer[3], answer[0], answer[1], 0, n_out, size) &&
+             agrees(answer[4], answer[0], answer[0], 0, n_out, size) &&
+             agrees(answer[5], answer[1], answer[1], 0, n_out, size);
   tacit_free(blocks);
   tacit_free(answers);
   return TACIT_OK;

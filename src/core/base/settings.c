@@ -17,7 +17,8 @@ static bool is_named(const tacit_setting_t *setting, const char *name) {
   return name[i] == '\0' && setting->name[i] == '\0';
 }
 
-static const tacit_setting_t *find(const tacit_settings_t *settings, const char *name, tacit_nearest_t *nearest) {
+static const tacit_setting_t *find(const tacit_settings_t *settings, const char *name,
+                                   tacit_nearest_t *nearest) {
   for (size_t i = 0; i < settings->n_table; i++) {
     if (is_named(&settings->table[i], name)) {
       return &settings->table[i];
@@ -30,13 +31,16 @@ static const tacit_setting_t *find(const tacit_settings_t *settings, const char 
 static tacit_status_t check_number(const tacit_setting_t *setting, const char *text, tacit_error_t *err) {
   double value;
   char low[TACIT_NUMBER_SIZE], high[TACIT_NUMBER_SIZE];
-  if (!tacit_number_parse(text, strlen(text), &value) || !(value >= setting->lower && value <= setting->upper)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s must be a number between %s and %s, not '%s'",
-                           setting->name, tacit_number_format(setting->lower, low), tacit_number_format(setting->upper, high), text);
+  if (!tacit_number_parse(text, strlen(text), &value) ||
+      !(value >= setting->lower && value <= setting->upper)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name,
+                           "option --%s must be a number between %s and %s, not '%s'", setting->name,
+                           tacit_number_format(setting->lower, low),
+                           tacit_number_format(setting->upper, high), text);
   }
   if (setting->kind == TACIT_SETTING_COUNT && value > floor(value)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s must be a whole number, not '%s'", setting->name,
-                           text);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name,
+                           "option --%s must be a whole number, not '%s'", setting->name, text);
   }
   return TACIT_OK;
 }
@@ -54,28 +58,29 @@ static tacit_status_t check_choice(const tacit_setting_t *setting, const char *t
     int n = snprintf(list + length, sizeof list - length, "%s%s", joint, setting->choices[i]);
     length = length + (size_t)n < sizeof list ? length + (size_t)n : sizeof list - 1;
   }
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s must be %s, not '%s'%s", setting->name, list, text,
-                         tacit_nearest_hint(&nearest, hint));
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s must be %s, not '%s'%s",
+                         setting->name, list, text, tacit_nearest_hint(&nearest, hint));
 }
 
 static tacit_status_t check_text(const tacit_setting_t *setting, const char *text, tacit_error_t *err) {
   switch (setting->kind) {
-    case TACIT_SETTING_PROGRAM:
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s is of the program alone", setting->name);
-    case TACIT_SETTING_FLAG:
-      return strcmp(text, "true") == 0 || strcmp(text, "false") == 0
-                 ? TACIT_OK
-                 : tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s is true or false, not '%s'", setting->name,
-                                   text);
-    case TACIT_SETTING_BOUND:
-      return strcmp(text, "private") == 0 ? TACIT_OK : check_number(setting, text, err);
-    case TACIT_SETTING_NUMBER:
-    case TACIT_SETTING_COUNT:
-      return check_number(setting, text, err);
-    case TACIT_SETTING_CHOICE:
-      return check_choice(setting, text, err);
-    default:
-      return TACIT_OK;
+  case TACIT_SETTING_PROGRAM:
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s is of the program alone",
+                           setting->name);
+  case TACIT_SETTING_FLAG:
+    return strcmp(text, "true") == 0 || strcmp(text, "false") == 0
+               ? TACIT_OK
+               : tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name,
+                                 "option --%s is true or false, not '%s'", setting->name, text);
+  case TACIT_SETTING_BOUND:
+    return strcmp(text, "private") == 0 ? TACIT_OK : check_number(setting, text, err);
+  case TACIT_SETTING_NUMBER:
+  case TACIT_SETTING_COUNT:
+    return check_number(setting, text, err);
+  case TACIT_SETTING_CHOICE:
+    return check_choice(setting, text, err);
+  default:
+    return TACIT_OK;
   }
 }
 
@@ -92,17 +97,19 @@ static void forget(tacit_settings_t *settings, const tacit_setting_t *setting) {
   settings->n_given = n;
 }
 
-tacit_status_t tacit_settings_set(tacit_settings_t *settings, const char *name, const char *text, tacit_error_t *err) {
+tacit_status_t tacit_settings_set(tacit_settings_t *settings, const char *name, const char *text,
+                                  tacit_error_t *err) {
   tacit_nearest_t nearest = {.name = name};
   char hint[TACIT_HINT_SIZE];
   const tacit_setting_t *setting = find(settings, name, &nearest);
   if (setting == NULL) {
-    return tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "no setting '%s'%s", name, tacit_nearest_hint(&nearest, hint));
+    return tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "no setting '%s'%s", name,
+                           tacit_nearest_hint(&nearest, hint));
   }
   bool is_flag = setting->kind == TACIT_SETTING_FLAG;
   if (text == NULL && !is_flag && setting->kind != TACIT_SETTING_PROGRAM) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s needs a value: --%s %s", setting->name, setting->name,
-                           setting->value);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, setting->name, "option --%s needs a value: --%s %s",
+                           setting->name, setting->name, setting->value);
   }
   text = text != NULL ? text : "true";
   tacit_status_t status = check_text(setting, text, err);

@@ -17,7 +17,8 @@ typedef struct tacit_settings {
 } tacit_settings_t;
 
 /* Check a text by the table and keep it. */
-TACIT_MUST_USE tacit_status_t tacit_settings_set(tacit_settings_t *settings, const char *name, const char *text, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_settings_set(tacit_settings_t *settings, const char *name,
+                                                 const char *text, tacit_error_t *err);
 void tacit_settings_clear(tacit_settings_t *settings);
 bool tacit_settings_has(const tacit_settings_t *settings, const char *name);
 /* Last text given, else the default, else NULL. */

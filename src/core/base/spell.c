@@ -1,6 +1,7 @@
 /*
- * Messages name settings as the command line does, "--epsilon E", and pages of help as its commands. Who calls from another language reads them as he
- * writes them there, "epsilon=E". What stands in quotes is the user's own, and stays.
+ * Messages name settings as the command line does, "--epsilon E", and pages of help as its commands. Who
+ * calls from another language reads them as he writes them there, "epsilon=E". What stands in quotes is the
+ * user's own, and stays.
  */
 #include <ctype.h>
 #include <string.h>
@@ -72,17 +73,20 @@ static void put_name(speller_t *s, const char *name, size_t n) {
   }
 }
 
-/* How long a text in quotes is that begins here, 0 if none does: an apostrophe is within a word or behind one. */
+/* How long a text in quotes is that begins here, 0 if none does: an apostrophe is within a word or behind
+ * one. */
 static size_t quoted_length(const char *text, char before) {
   const char *end = text[0] == '\'' && !isalnum((unsigned char)before) ? strchr(text + 1, '\'') : NULL;
   return end != NULL ? (size_t)(end - text) + 1 : 0;
 }
 
 /*
- * How long the value is that follows a setting, 0 where prose does: a placeholder, a number, what is no plain word, or a word that only values are.
+ * How long the value is that follows a setting, 0 where prose does: a placeholder, a number, what is no plain
+ * word, or a word that only values are.
  */
 static size_t value_length(const char *text) {
-  static const char *const words[] = {"private", "schema", "hmc", "gibbs", "marginal", "moments", "score", "vcorr", "barker", "penalty"};
+  static const char *const words[] = {"private", "schema", "hmc",   "gibbs",  "marginal",
+                                      "moments", "score",  "vcorr", "barker", "penalty"};
   if (text[0] == '\'') {
     return quoted_length(text, ' ');
   }
@@ -106,7 +110,8 @@ static size_t value_length(const char *text) {
 static void put_value(speller_t *s, const char *value, size_t n) {
   bool is_quoted = value[0] == '\'', is_bare = !is_quoted;
   for (size_t i = 0; i < n; i++) {
-    is_bare = is_bare && (isupper((unsigned char)value[i]) || isdigit((unsigned char)value[i]) || value[i] == '.');
+    is_bare =
+        is_bare && (isupper((unsigned char)value[i]) || isdigit((unsigned char)value[i]) || value[i] == '.');
   }
   put(s, is_bare ? "" : "\"");
   tacit_text_append(&s->out, value + is_quoted, n - 2 * (size_t)is_quoted);
@@ -134,9 +139,12 @@ static size_t put_setting(speller_t *s, const char *text, bool is_named) {
   return n;
 }
 
-static bool is_setting(const char *text) { return text[0] == '-' && text[1] == '-' && islower((unsigned char)text[2]); }
+static bool is_setting(const char *text) {
+  return text[0] == '-' && text[1] == '-' && islower((unsigned char)text[2]);
+}
 
-tacit_status_t tacit_spell(const char *text, tacit_spelling_t as, const tacit_setting_t *table, size_t n_table, char **spelled, tacit_error_t *err) {
+tacit_status_t tacit_spell(const char *text, tacit_spelling_t as, const tacit_setting_t *table,
+                           size_t n_table, char **spelled, tacit_error_t *err) {
   static const char option[] = "option ";
   speller_t s = {.as = as, .table = table, .n_table = n_table};
   char before = ' ';
@@ -147,7 +155,8 @@ tacit_status_t tacit_spell(const char *text, tacit_spelling_t as, const tacit_se
   }
   for (size_t at = 0; text[at] != '\0'; before = text[at - 1]) {
     const phrase_t *command = isalnum((unsigned char)before) ? NULL : command_at(text + at);
-    bool is_named = strncmp(text + at, option, sizeof option - 1) == 0 && is_setting(text + at + sizeof option - 1);
+    bool is_named =
+        strncmp(text + at, option, sizeof option - 1) == 0 && is_setting(text + at + sizeof option - 1);
     if (command != NULL) {
       put(&s, command->of[as - TACIT_SPELLING_PYTHON]);
       at += strlen(command->of_program);

@@ -4,7 +4,8 @@
 
 #include "base/vector.h"
 
-/* Four floats of each of n_rows rows, 16 apart, become four rows, `width` apart; rows past the fourth are for the next tile. */
+/* Four floats of each of n_rows rows, 16 apart, become four rows, `width` apart; rows past the fourth are for
+ * the next tile. */
 TACIT_INLINE void turn_tile(const float *from, size_t n_rows, float *to, size_t width) {
 #if defined(__x86_64__)
   const __m128 zero = _mm_setzero_ps();

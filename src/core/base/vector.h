@@ -1,8 +1,9 @@
 /*
- * One record a lane, in the compilers' portable vector extension: the same source is compiled for each instruction set, with
- * vectors of its registers' width, and a block of 16 records is worked through in as many pieces as that takes. Wider vectors
- * would be kept on the stack, and compared lane by lane. Every operation is a single IEEE operation (no fused multiply-add:
- * -ffp-contract=off) on one lane, so that all instruction sets give the same bits.
+ * One record a lane, in the compilers' portable vector extension: the same source is compiled for each
+ * instruction set, with vectors of its registers' width, and a block of 16 records is worked through in as
+ * many pieces as that takes. Wider vectors would be kept on the stack, and compared lane by lane. Every
+ * operation is a single IEEE operation (no fused multiply-add: -ffp-contract=off) on one lane, so that all
+ * instruction sets give the same bits.
  */
 #ifndef TACIT_VECTOR_H
 #define TACIT_VECTOR_H
@@ -13,20 +14,21 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#  include <immintrin.h>
+#include <immintrin.h>
 #endif
 
 #if defined(__AVX512F__)
-#  define TACIT_VECTOR_BYTES 64
+#define TACIT_VECTOR_BYTES 64
 #elif defined(__AVX2__)
-#  define TACIT_VECTOR_BYTES 32
+#define TACIT_VECTOR_BYTES 32
 #else
-#  define TACIT_VECTOR_BYTES 16
+#define TACIT_VECTOR_BYTES 16
 #endif
 
 typedef float vfloat __attribute__((vector_size(TACIT_VECTOR_BYTES)));
 typedef int32_t vint __attribute__((vector_size(TACIT_VECTOR_BYTES)));
-typedef uint32_t vuint __attribute__((vector_size(TACIT_VECTOR_BYTES))); /* for the bits of floats: wraps where a NaN goes in */
+typedef uint32_t vuint
+    __attribute__((vector_size(TACIT_VECTOR_BYTES))); /* for the bits of floats: wraps where a NaN goes in */
 typedef double vdouble __attribute__((vector_size(TACIT_VECTOR_BYTES)));
 typedef int64_t vlong __attribute__((vector_size(TACIT_VECTOR_BYTES)));
 typedef uint64_t vulong __attribute__((vector_size(TACIT_VECTOR_BYTES)));
@@ -255,8 +257,8 @@ TACIT_INLINE vfloat vfloat_exp_negative(vfloat x) {
 }
 
 /*
- * In double, four vectors at a time: each is a long chain of dependent operations, and four of them fill the time that one
- * would wait.
+ * In double, four vectors at a time: each is a long chain of dependent operations, and four of them fill the
+ * time that one would wait.
  */
 enum { GROUP = 4, GROUP_LANES = GROUP * DOUBLE_LANES };
 #define TACIT_EACH(i) _Pragma("GCC unroll 8") for (size_t i = 0; i < GROUP; i++)
@@ -266,9 +268,17 @@ enum { GROUP = 4, GROUP_LANES = GROUP * DOUBLE_LANES };
  * (measured). Taylor polynomial of degree 13 on |r| <= log(2)/2: remainder below 2^-56.
  */
 TACIT_INLINE void vdoubles_exp(vdouble x[GROUP]) {
-  static const double coefficients[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
-                                        1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
-                                        1.0 / 24.0,        1.0 / 6.0,        0.5};
+  static const double coefficients[] = {1.0 / 479001600.0,
+                                        1.0 / 39916800.0,
+                                        1.0 / 3628800.0,
+                                        1.0 / 362880.0,
+                                        1.0 / 40320.0,
+                                        1.0 / 5040.0,
+                                        1.0 / 720.0,
+                                        1.0 / 120.0,
+                                        1.0 / 24.0,
+                                        1.0 / 6.0,
+                                        0.5};
   vdouble shifted[GROUP], r[GROUP], p[GROUP];
   TACIT_EACH(i) {
     x[i] = vdouble_max(vdouble_set(-708.0), vdouble_min(vdouble_set(709.0), x[i]));
@@ -306,16 +316,18 @@ TACIT_INLINE void vdoubles_log1p_unit(vdouble u[GROUP]) {
 }
 
 /*
- * x <- log(1 + e^-x) for x >= 0; NaN stays NaN. Only as exact as sums on a grid of 2^-32 ask: absolute error below 2^-34 (proved
- * in docs/theory.md, section 3), at half the cost of the two functions above. With y = x / log(2), at most 40, and k whole,
- * e^-x = 2^-k 2^f, |f| <= 1/2; log(1 + u) = s g(s^2), s = u / (2 + u), g(t) = 2 atanh(sqrt t) / sqrt t. Both polynomials interpolate
- * at Chebyshev's nodes: 2^f at 8 of them on [-1/2, 1/2], g at 7 on [0, 1/9].
+ * x <- log(1 + e^-x) for x >= 0; NaN stays NaN. Only as exact as sums on a grid of 2^-32 ask: absolute error
+ * below 2^-34 (proved in docs/theory.md, section 3), at half the cost of the two functions above. With y = x
+ * / log(2), at most 40, and k whole, e^-x = 2^-k 2^f, |f| <= 1/2; log(1 + u) = s g(s^2), s = u / (2 + u),
+ * g(t) = 2 atanh(sqrt t) / sqrt t. Both polynomials interpolate at Chebyshev's nodes: 2^f at 8 of them on
+ * [-1/2, 1/2], g at 7 on [0, 1/9].
  */
 TACIT_INLINE void vdoubles_log1p_exp_negative(vdouble x[GROUP]) {
-  static const double power[] = {0x1.446c79efd4834p-13, 0x1.5d877598350dep-10, 0x1.3b29d8bb0b97ep-7, 0x1.c6b08da70cce3p-5,
-                                 0x1.ebfbe0aa03df0p-3,  0x1.62e42fef9cc69p-1,  0x1.ffffffffa7135p-1};
+  static const double power[] = {0x1.446c79efd4834p-13, 0x1.5d877598350dep-10, 0x1.3b29d8bb0b97ep-7,
+                                 0x1.c6b08da70cce3p-5,  0x1.ebfbe0aa03df0p-3,  0x1.62e42fef9cc69p-1,
+                                 0x1.ffffffffa7135p-1};
   static const double series[] = {0x1.5eab67b0d884cp-3, 0x1.c8cf1b3455de3p-3, 0x1.2489ae158dab2p-2,
-                                 0x1.9999c2d1aee49p-2, 0x1.5555553081220p-1, 0x1.0000000002acdp+1};
+                                  0x1.9999c2d1aee49p-2, 0x1.5555553081220p-1, 0x1.0000000002acdp+1};
   vdouble shifted[GROUP], f[GROUP], p[GROUP], s[GROUP];
   TACIT_EACH(i) {
     vdouble y = vdouble_min(vdouble_set(40), x[i] * 1.4426950408889634);
@@ -339,9 +351,9 @@ TACIT_INLINE void vdoubles_log1p_exp_negative(vdouble x[GROUP]) {
 }
 
 /*
- * x <- log x for normal x > 0; NaN stays NaN. x = 2^k m with m from sqrt(1/2) to sqrt(2), log m = 2 atanh(s), s = (m - 1) / (m + 1),
- * |s| <= 0.172, series to s^21 (remainder below 2^-58). Error at most 4e-16 (1 + |log x|) (measured). Unlike the C library's, the
- * same on every processor.
+ * x <- log x for normal x > 0; NaN stays NaN. x = 2^k m with m from sqrt(1/2) to sqrt(2), log m = 2 atanh(s),
+ * s = (m - 1) / (m + 1), |s| <= 0.172, series to s^21 (remainder below 2^-58). Error at most 4e-16 (1 + |log
+ * x|) (measured). Unlike the C library's, the same on every processor.
  */
 TACIT_INLINE void vdoubles_log(vdouble x[GROUP]) {
   const uint64_t root_half = 0x3FE6A09E667F3BCD; /* the bits of sqrt(1/2) */

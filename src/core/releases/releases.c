@@ -43,9 +43,11 @@ static bool grow(tacit_releases_t *releases) {
   return true;
 }
 
-tacit_status_t tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release, tacit_error_t *err) {
+tacit_status_t tacit_releases_add(tacit_releases_t *releases, const tacit_kept_release_t *release,
+                                  tacit_error_t *err) {
   if (release->n_parts > TACIT_RELEASE_MAX_PARTS) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "releases", "a release has at most %d parts", (int)TACIT_RELEASE_MAX_PARTS);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "releases", "a release has at most %d parts",
+                           (int)TACIT_RELEASE_MAX_PARTS);
   }
   tacit_kept_release_t copy = *release;
   bool ok = (copy.values = copy_of(release->values, release->n_values)) != NULL;
@@ -61,18 +63,21 @@ tacit_status_t tacit_releases_add(tacit_releases_t *releases, const tacit_kept_r
 }
 
 static bool is_of_shape(const tacit_kept_release_t *kept, const tacit_kept_release_t *wanted) {
-  bool is_it = strcmp(kept->label, wanted->label) == 0 && kept->n_values == wanted->n_values && kept->n_parts == wanted->n_parts;
+  bool is_it = strcmp(kept->label, wanted->label) == 0 && kept->n_values == wanted->n_values &&
+               kept->n_parts == wanted->n_parts;
   for (size_t i = 0; i < wanted->n_parts && is_it; i++) {
     is_it = strcmp(kept->at[i].name, wanted->at[i].name) == 0 && kept->at[i].n == wanted->at[i].n;
   }
   return is_it;
 }
 
-tacit_status_t tacit_releases_take(tacit_releases_t *releases, tacit_kept_release_t *release, tacit_error_t *err) {
+tacit_status_t tacit_releases_take(tacit_releases_t *releases, tacit_kept_release_t *release,
+                                   tacit_error_t *err) {
   if (releases->n_taken >= releases->n || !is_of_shape(&releases->items[releases->n_taken], release)) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "releases",
-                           "release %zu should be \"%s\" with %zu numbers: the releases are not those of this method and model",
-                           releases->n_taken + 1, release->label, release->n_values);
+    return tacit_error_set(
+        err, TACIT_ERR_DATA, "releases",
+        "release %zu should be \"%s\" with %zu numbers: the releases are not those of this method and model",
+        releases->n_taken + 1, release->label, release->n_values);
   }
   const tacit_kept_release_t *kept = &releases->items[releases->n_taken++];
   release->noise_multiplier = kept->noise_multiplier;

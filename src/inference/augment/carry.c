@@ -1,18 +1,22 @@
 /*
- * Moves of theta that carry the records along. Under wide noise the records hold theta where they are, and theta them: each update alone goes steps
- * that are narrow beside the posterior. Here theta' is proposed, and records leave cells that have become less likely for those that have become
- * more likely, as few as can be, so that they have the distribution of theta' if they had that of theta:
+ * Moves of theta that carry the records along. Under wide noise the records hold theta where they are, and
+ * theta them: each update alone goes steps that are narrow beside the posterior. Here theta' is proposed, and
+ * records leave cells that have become less likely for those that have become more likely, as few as can be,
+ * so that they have the distribution of theta' if they had that of theta:
  *
- *     a record of cell c stays with probability min(1, q'_c / q_c), else goes to cell d in proportion to max(0, q'_d - q_d),
+ *     a record of cell c stays with probability min(1, q'_c / q_c), else goes to cell d in proportion to
+ * max(0, q'_d - q_d),
  *
- * q being probabilities given the record's block. q_c T(c, d) is what comes back from d under theta and theta' exchanged, so that of the ratio of
- * acceptance only the prior, the blocks' probabilities and the noise are left. [docs/theory.md, 12.12]
+ * q being probabilities given the record's block. q_c T(c, d) is what comes back from d under theta and
+ * theta' exchanged, so that of the ratio of acceptance only the prior, the blocks' probabilities and the
+ * noise are left. [docs/theory.md, 12.12]
  */
 #include <string.h>
 
 #include "augment/population_internal.h"
 
-static const double ACCEPTED = 0.25, ACCEPTED_SINGLY = 0.4; /* the share that the steps' width is tuned for: of all parameters at once; of one */
+static const double ACCEPTED = 0.25, ACCEPTED_SINGLY = 0.4; /* the share that the steps' width is tuned for:
+                                                               of all parameters at once; of one */
 
 /* ---- binomial numbers ---- */
 
@@ -26,7 +30,8 @@ static double draw_by_gaps(tacit_rng_t *rng, double n, double p) {
   return k;
 }
 
-/* Of many trials the one in the middle, by order of their uniform numbers, says how many of one half succeed [AhrensDieter1974]. */
+/* Of many trials the one in the middle, by order of their uniform numbers, says how many of one half succeed
+ * [AhrensDieter1974]. */
 static double draw_binomial(tacit_rng_t *rng, double n, double p) {
   enum { FEW = 12 };
   double sum = 0;
@@ -34,7 +39,8 @@ static double draw_binomial(tacit_rng_t *rng, double n, double p) {
     return n - draw_binomial(rng, n, 1 - p);
   }
   while (n > 0 && n * p > FEW) {
-    double i = floor(0.5 * (n + 1)), below = tacit_draw_gamma(rng, i), above = tacit_draw_gamma(rng, n + 1 - i), middle = below / (below + above);
+    double i = floor(0.5 * (n + 1)), below = tacit_draw_gamma(rng, i),
+           above = tacit_draw_gamma(rng, n + 1 - i), middle = below / (below + above);
     bool is_above = middle > p;
     sum += is_above ? 0 : i;
     n = is_above ? i - 1 : n - i;
@@ -59,8 +65,10 @@ static double log_sum(const tacit_population_group_t *group, size_t block, const
   return most + log(sum);
 }
 
-/* Records that left, among cells that have become more likely. more, shape (cells of the block): by how much; all of it: total. */
-static void settle(tacit_rng_t *rng, double n, size_t n_cells, const double *more, double total, double *counts) {
+/* Records that left, among cells that have become more likely. more, shape (cells of the block): by how much;
+ * all of it: total. */
+static void settle(tacit_rng_t *rng, double n, size_t n_cells, const double *more, double total,
+                   double *counts) {
   for (size_t i = 0; i < n_cells && n > 0; i++) {
     if (more[i] > 0) {
       double k = draw_binomial(rng, n, fmin(1, more[i] / total));
@@ -77,11 +85,14 @@ static double carry_block(tacit_population_chain_t *c, size_t g, size_t block) {
   tacit_population_part_t *part = &c->parts[g];
   size_t first = group->block_start[block], n_cells = group->block_start[block + 1] - first;
   bool is_only = group->n_blocks == 1; /* of probability 1 */
-  double was = is_only ? 0 : log_sum(group, block, part->log_p), is = is_only ? 0 : log_sum(group, block, part->trial_log_p);
+  double was = is_only ? 0 : log_sum(group, block, part->log_p),
+         is = is_only ? 0 : log_sum(group, block, part->trial_log_p);
   double n = 0, left = 0, total = 0;
   for (size_t i = first; i < first + n_cells; i++) {
-    double log_q = part->log_p[group->base[i]] + group->log_channel[i] - was, log_new = part->trial_log_p[group->base[i]] + group->log_channel[i] - is;
-    double count = part->counts[i], stays = count > 0 && log_new < log_q ? draw_binomial(c->rng, count, exp(log_new - log_q)) : count;
+    double log_q = part->log_p[group->base[i]] + group->log_channel[i] - was,
+           log_new = part->trial_log_p[group->base[i]] + group->log_channel[i] - is;
+    double count = part->counts[i],
+           stays = count > 0 && log_new < log_q ? draw_binomial(c->rng, count, exp(log_new - log_q)) : count;
     part->more[i] = log_new > log_q ? exp(log_new) - exp(log_q) : 0;
     part->trial_counts[i] = stays;
     total += part->more[i];
@@ -127,7 +138,8 @@ static double log_lik(const tacit_population_chain_t *c, const double *sums) {
     if (r->distribution.is_joint) {
       value += tacit_released_log_joint(c, r, sums, none);
     }
-    for (size_t k = 0; k < r->distribution.n_sums && !r->distribution.is_joint && !r->distribution.is_exact; k++) {
+    for (size_t k = 0; k < r->distribution.n_sums && !r->distribution.is_joint && !r->distribution.is_exact;
+         k++) {
       value += tacit_released_log_lik(c->run, r->first + k, sums[r->first + k]);
     }
   }
@@ -193,7 +205,9 @@ static double decide(tacit_population_chain_t *c, double *value, double *log_pri
   return accept;
 }
 
-static void tune(double *width, double accept, double target, double n) { *width *= exp((accept - target) / sqrt(1 + 0.1 * n)); }
+static void tune(double *width, double accept, double target, double n) {
+  *width *= exp((accept - target) / sqrt(1 + 0.1 * n));
+}
 
 void tacit_carry(tacit_population_chain_t *c, size_t n_moves, bool is_tuned) {
   tacit_trajectory_t *w = c->walk;
@@ -207,7 +221,8 @@ void tacit_carry(tacit_population_chain_t *c, size_t n_moves, bool is_tuned) {
   }
 }
 
-/* ---- of a table: the cells of one value at a time, at a cost of these cells and the records that move ---- */
+/* ---- of a table: the cells of one value at a time, at a cost of these cells and the records that move ----
+ */
 
 /* Their probability, q together, is multiplied by e^by / z, and that of all others by 1 / z. */
 typedef struct shift {
@@ -227,7 +242,8 @@ static void shift_record(shift_t *s, size_t cell, double more) {
   for (size_t e = 0; e < group->n_entries; e++) {
     size_t v = entries[e].value;
     if (!tacit_released_at(c->run, v)->distribution.is_exact) {
-      s->change += tacit_released_log_lik(c->run, v, c->trial_sums[v] + more) - tacit_released_log_lik(c->run, v, c->trial_sums[v]);
+      s->change += tacit_released_log_lik(c->run, v, c->trial_sums[v] + more) -
+                   tacit_released_log_lik(c->run, v, c->trial_sums[v]);
     }
     c->trial_sums[v] += more;
   }
@@ -249,12 +265,14 @@ static size_t pick(const shift_t *s, const double *weight, double total, bool is
   return last;
 }
 
-/* n records go from cells on one side to those of the other, in proportion to probabilities there. false: there is no such cell. */
+/* n records go from cells on one side to those of the other, in proportion to probabilities there. false:
+ * there is no such cell. */
 static bool shift_records(shift_t *s, double n, bool is_gain) {
   const tacit_population_part_t *part = &s->c->parts[s->g];
   double n_from = is_gain ? part->n - s->n_with : s->n_with;
   for (; n > 0; n--, n_from--) {
-    size_t from = pick(s, part->trial_counts, n_from, !is_gain), to = pick(s, part->p, is_gain ? s->q : 1 - s->q, is_gain);
+    size_t from = pick(s, part->trial_counts, n_from, !is_gain),
+           to = pick(s, part->p, is_gain ? s->q : 1 - s->q, is_gain);
     if (from == SIZE_MAX || to == SIZE_MAX) {
       return false;
     }
@@ -296,8 +314,10 @@ static void keep_shift(shift_t *s, bool is_taken) {
   tacit_population_chain_t *c = s->c;
   tacit_population_part_t *part = &c->parts[s->g];
   size_t n = c->run->groups[s->g].n_cells;
-  memcpy(is_taken ? part->counts : part->trial_counts, is_taken ? part->trial_counts : part->counts, n * sizeof *part->counts);
-  memcpy(is_taken ? c->sums : c->trial_sums, is_taken ? c->trial_sums : c->sums, c->run->n_sums * sizeof *c->sums);
+  memcpy(is_taken ? part->counts : part->trial_counts, is_taken ? part->trial_counts : part->counts,
+         n * sizeof *part->counts);
+  memcpy(is_taken ? c->sums : c->trial_sums, is_taken ? c->trial_sums : c->sums,
+         c->run->n_sums * sizeof *c->sums);
   for (size_t i = 0; i < s->n_cells; i++) {
     part->is_with[s->cells[i]] = false;
     part->p[s->cells[i]] *= is_taken ? exp(s->by) : 1;
@@ -313,7 +333,8 @@ static void keep_shift(shift_t *s, bool is_taken) {
   }
 }
 
-/* The probability of acceptance; below 0: so many records would move that all cells are gone through as well. */
+/* The probability of acceptance; below 0: so many records would move that all cells are gone through as well.
+ */
 static double shift_value(shift_t *s) {
   tacit_population_chain_t *c = s->c;
   const tacit_population_part_t *part = &c->parts[s->g];
@@ -334,8 +355,12 @@ static double shift_value(shift_t *s) {
 static double carry_value(tacit_population_chain_t *c, size_t j, double by) {
   size_t g = c->from;
   const tacit_population_run_t *run = c->run;
-  shift_t s = {.c = c, .g = g, .cells = run->value_cells + run->value_begin[j],
-               .n_cells = run->value_begin[j + 1] - run->value_begin[j], .value = j, .by = by};
+  shift_t s = {.c = c,
+               .g = g,
+               .cells = run->value_cells + run->value_begin[j],
+               .n_cells = run->value_begin[j + 1] - run->value_begin[j],
+               .value = j,
+               .by = by};
   double accept = run->groups[g].n_blocks == 1 ? shift_value(&s) : -1;
   if (accept < 0) {
     double value = log_lik(c, c->sums), log_prior = tacit_population_chain_log_prior(c, c->walk->theta, NULL);

@@ -1,6 +1,7 @@
 /*
- * What the statistics tell apart: the record's range cut where a mark changes. Intervals are halved until interval arithmetic proves that
- * all marks are constant, so that no cell is missed, however narrow; a change is found to 1e-12 of its place.
+ * What the statistics tell apart: the record's range cut where a mark changes. Intervals are halved until
+ * interval arithmetic proves that all marks are constant, so that no cell is missed, however narrow; a change
+ * is found to 1e-12 of its place.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,15 @@
 #include "base/memory.h"
 #include "augment/population_internal.h"
 
-static const double FAREST = 690;   /* e^690 is as far as doubles go */
-static const double NEAREST = 70;   /* e^-70 from a bound that is not 0, whose own last digit is further: nothing is nearer */
+static const double FAREST = 690; /* e^690 is as far as doubles go */
+static const double NEAREST =
+    70; /* e^-70 from a bound that is not 0, whose own last digit is further: nothing is nearer */
 
 /* ---- the long column ---- */
 
-static bool is_given(const tacit_cells_t *cells, size_t j) { return cells->given != NULL && !isnan(cells->given[j]); }
+static bool is_given(const tacit_cells_t *cells, size_t j) {
+  return cells->given != NULL && !isnan(cells->given[j]);
+}
 
 static double n_values_of(const tacit_cells_t *cells, size_t j) {
   size_t n;
@@ -22,7 +26,9 @@ static double n_values_of(const tacit_cells_t *cells, size_t j) {
   return is_given(cells, j) ? 1 : c[j].upper - c[j].lower + 1;
 }
 
-static tacit_status_t refuse(tacit_error_t *err, const char *what) { return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", what); }
+static tacit_status_t refuse(tacit_error_t *err, const char *what) {
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", what);
+}
 
 static tacit_status_t choose_column(tacit_cells_t *cells, tacit_error_t *err) {
   const tacit_population_column_t *c = tacit_population_columns(cells->population, &cells->n_columns);
@@ -33,21 +39,27 @@ static tacit_status_t choose_column(tacit_cells_t *cells, tacit_error_t *err) {
       continue;
     }
     if (!c[j].is_integer && cells->is_real) {
-      return refuse(err, "the records have several real numbers: their cells would take an integral over all of them");
+      return refuse(
+          err, "the records have several real numbers: their cells would take an integral over all of them");
     }
-    if (!c[j].is_integer || cells->long_column == SIZE_MAX || (!cells->is_real && n_values_of(cells, j) > n_values_of(cells, cells->long_column))) {
+    if (!c[j].is_integer || cells->long_column == SIZE_MAX ||
+        (!cells->is_real && n_values_of(cells, j) > n_values_of(cells, cells->long_column))) {
       cells->long_column = j;
     }
     cells->is_real = cells->is_real || !c[j].is_integer;
   }
   if (cells->long_column == SIZE_MAX) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "given", "all numbers of the records are given: nothing is left that the program would say");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "given",
+        "all numbers of the records are given: nothing is left that the program would say");
   }
   for (size_t j = 0; j < cells->n_columns; j++) {
     n_combinations *= j != cells->long_column ? n_values_of(cells, j) : 1;
   }
   if (!(n_combinations <= TACIT_POPULATION_MAX_CELLS)) {
-    return refuse(err, "the whole numbers of a record have more than 65536 values together: give them bounds, or fewer");
+    return refuse(
+        err,
+        "the whole numbers of a record have more than 65536 values together: give them bounds, or fewer");
   }
   const tacit_population_column_t *l = &c[cells->long_column];
   bool has_lower = isfinite(l->lower), has_upper = isfinite(l->upper);
@@ -60,7 +72,8 @@ static tacit_status_t choose_column(tacit_cells_t *cells, tacit_error_t *err) {
                    : has_upper              ? TACIT_STRETCH_BELOW
                                             : TACIT_STRETCH_BOTH;
   /* Next to 0 numbers go on to e^-690: a distribution that is wide in the logarithm has mass there. */
-  double near_lower = fabs(l->lower) > 0 ? NEAREST : FAREST, near_upper = fabs(l->upper) > 0 ? NEAREST : FAREST;
+  double near_lower = fabs(l->lower) > 0 ? NEAREST : FAREST,
+         near_upper = fabs(l->upper) > 0 ? NEAREST : FAREST;
   cells->from = !cells->is_real ? l->lower : has_lower ? -near_lower : -FAREST;
   cells->to = !cells->is_real ? fmin(l->upper, 0x1p52) : has_upper ? near_upper : FAREST;
   return TACIT_OK;
@@ -69,23 +82,23 @@ static tacit_status_t choose_column(tacit_cells_t *cells, tacit_error_t *err) {
 double tacit_cells_stretch(const tacit_cells_t *cells, double s, double *log_slope) {
   double e;
   switch (cells->stretch) {
-    case TACIT_STRETCH_BOTH:
-      *log_slope = fabs(s) + log1p(exp(-2 * fabs(s))) - 0.6931471805599453;
-      return sinh(s);
-    case TACIT_STRETCH_ABOVE:
-      *log_slope = s;
-      return cells->lower + exp(s);
-    case TACIT_STRETCH_BELOW:
-      *log_slope = -s;
-      return cells->upper - exp(-s);
-    case TACIT_STRETCH_BETWEEN:
-      e = exp(-fabs(s));
-      *log_slope = log(cells->upper - cells->lower) - fabs(s) - 2 * log1p(e);
-      e *= (cells->upper - cells->lower) / (1 + e);
-      return s < 0 ? cells->lower + e : cells->upper - e;
-    default:
-      *log_slope = 0;
-      return s;
+  case TACIT_STRETCH_BOTH:
+    *log_slope = fabs(s) + log1p(exp(-2 * fabs(s))) - 0.6931471805599453;
+    return sinh(s);
+  case TACIT_STRETCH_ABOVE:
+    *log_slope = s;
+    return cells->lower + exp(s);
+  case TACIT_STRETCH_BELOW:
+    *log_slope = -s;
+    return cells->upper - exp(-s);
+  case TACIT_STRETCH_BETWEEN:
+    e = exp(-fabs(s));
+    *log_slope = log(cells->upper - cells->lower) - fabs(s) - 2 * log1p(e);
+    e *= (cells->upper - cells->lower) / (1 + e);
+    return s < 0 ? cells->lower + e : cells->upper - e;
+  default:
+    *log_slope = 0;
+    return s;
   }
 }
 
@@ -94,7 +107,9 @@ void tacit_cells_combination(const tacit_cells_t *cells, size_t k, double *x) {
   const tacit_population_column_t *c = tacit_population_columns(cells->population, &n);
   for (size_t j = n; j-- > 0;) {
     size_t values = j != cells->long_column ? (size_t)n_values_of(cells, j) : 1;
-    x[j] = is_given(cells, j) ? cells->given[j] : j != cells->long_column ? c[j].lower + (double)(k % values) : 0;
+    x[j] = is_given(cells, j)        ? cells->given[j]
+           : j != cells->long_column ? c[j].lower + (double)(k % values)
+                                     : 0;
     k /= values;
   }
 }
@@ -104,8 +119,9 @@ void tacit_cells_combination(const tacit_cells_t *cells, size_t k, double *x) {
 typedef struct cutter {
   tacit_cells_t *cells;
   tacit_population_workspace_t *workspace;
-  double *box, *ranges, *x, *marks, *other; /* (n_columns, 2), (n_marks, 2), (n_columns, 16), (n_marks, 16) twice */
-  double *keys;                             /* (pieces, n_entries): where marks add to */
+  double *box, *ranges, *x, *marks,
+      *other;   /* (n_columns, 2), (n_marks, 2), (n_columns, 16), (n_marks, 16) twice */
+  double *keys; /* (pieces, n_entries): where marks add to */
   double *key, *other_key;
   uint32_t combination;
   tacit_error_t *err;
@@ -138,7 +154,8 @@ static bool make_key(cutter_t *c, const double *marks, double *key) {
       }
       double level = mark - s->first[k];
       if (!(level >= 0 && level < (double)s->extents[k])) {
-        c->status = tacit_error_set(c->err, TACIT_ERR_ARGUMENT, s->name, "%s: %s can be %g, and is declared from %g to %g", s->name, s->factors[k],
+        c->status = tacit_error_set(c->err, TACIT_ERR_ARGUMENT, s->name,
+                                    "%s: %s can be %g, and is declared from %g to %g", s->name, s->factors[k],
                                     mark, s->first[k], s->first[k] + (double)s->extents[k] - 1);
         return false;
       }
@@ -151,7 +168,8 @@ static bool make_key(cutter_t *c, const double *marks, double *key) {
   for (size_t i = 0; i < e; i++) {
     if (!isfinite(key[i])) {
       c->status =
-          tacit_error_set(c->err, TACIT_ERR_ARGUMENT, "statistic", "a statistic is no finite number of some record: clamp it, fmin(fmax(x, 0), 10)");
+          tacit_error_set(c->err, TACIT_ERR_ARGUMENT, "statistic",
+                          "a statistic is no finite number of some record: clamp it, fmin(fmax(x, 0), 10)");
       return false;
     }
   }
@@ -165,14 +183,14 @@ static bool same_key(const cutter_t *c, const double *a, const double *b) {
 static void add_piece(cutter_t *c, double from, double to, const double *key) {
   tacit_cells_t *cells = c->cells;
   tacit_piece_of_range_t *last = cells->n_pieces > 0 ? &cells->pieces[cells->n_pieces - 1] : NULL;
-  if (last != NULL && last->combination == c->combination && same_key(c, c->keys + (cells->n_pieces - 1) * cells->n_entries, key)) {
+  if (last != NULL && last->combination == c->combination &&
+      same_key(c, c->keys + (cells->n_pieces - 1) * cells->n_entries, key)) {
     last->to = to;
     return;
   }
   if (cells->n_pieces == TACIT_POPULATION_MAX_CELLS) {
-    c->status =
-        refuse(c->err,
-               "the statistics take more than 65536 values, as a sum of a real number does: they have to take finitely many, sum(cut(x, {1, 2, 3}))");
+    c->status = refuse(c->err, "the statistics take more than 65536 values, as a sum of a real number does: "
+                               "they have to take finitely many, sum(cut(x, {1, 2, 3}))");
     return;
   }
   if (cells->n_pieces == cells->piece_capacity) {
@@ -188,7 +206,8 @@ static void add_piece(cutter_t *c, double from, double to, const double *key) {
     cells->piece_capacity = more;
   }
   memcpy(c->keys + cells->n_pieces * cells->n_entries, key, cells->n_entries * sizeof *key);
-  cells->pieces[cells->n_pieces++] = (tacit_piece_of_range_t){.from = from, .to = to, .combination = c->combination};
+  cells->pieces[cells->n_pieces++] =
+      (tacit_piece_of_range_t){.from = from, .to = to, .combination = c->combination};
 }
 
 /* Are all marks that were published constant from `from` to `to`? */
@@ -203,7 +222,9 @@ static bool is_constant(cutter_t *c, double from, double to) {
     const tacit_population_statistic_t *s = cells->seen[i].statistic;
     for (size_t k = 0; s != NULL && k < s->n_marks; k++) {
       double lo = c->ranges[2 * (s->first_mark + k)], hi = c->ranges[2 * (s->first_mark + k) + 1];
-      if (!(isfinite(hi - lo) && hi - lo <= 1e-12 * fmax(fabs(lo), fabs(hi)))) { /* infinity is at most infinity, and not constant */
+      if (!(isfinite(hi - lo) &&
+            hi - lo <=
+                1e-12 * fmax(fabs(lo), fabs(hi)))) { /* infinity is at most infinity, and not constant */
         return false;
       }
     }
@@ -322,10 +343,15 @@ size_t tacit_seen_n_entries(const tacit_seen_t *seen, size_t n_seen) {
   return n;
 }
 
-tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population, const tacit_seen_t *seen, size_t n_seen,
-                                const double *given, tacit_error_t *err) {
+tacit_status_t tacit_cells_init(tacit_cells_t *cells, const struct tacit_population *population,
+                                const tacit_seen_t *seen, size_t n_seen, const double *given,
+                                tacit_error_t *err) {
   size_t n_marks = tacit_population_n_marks(population);
-  *cells = (tacit_cells_t){.population = population, .seen = seen, .n_seen = n_seen, .given = given, .n_entries = tacit_seen_n_entries(seen, n_seen)};
+  *cells = (tacit_cells_t){.population = population,
+                           .seen = seen,
+                           .n_seen = n_seen,
+                           .given = given,
+                           .n_entries = tacit_seen_n_entries(seen, n_seen)};
   tacit_status_t status = choose_column(cells, err);
   cutter_t c = {.cells = cells, .err = err};
   size_t sizes[] = {2 * cells->n_columns,

@@ -16,25 +16,23 @@ tacit_augment_settings_t tacit_augment_settings_default(void) {
 size_t tacit_latent_n_reported(const tacit_latent_model_t *model) {
   size_t n = 0;
   switch (model->kind) {
-    case TACIT_LATENT_GAUSSIAN:
-      return model->known_sd > 0 ? 1 : 2;
-    case TACIT_LATENT_POISSON:
-      return 1;
-    case TACIT_LATENT_REGRESSION:
-      return model->n_features + 2;
-    case TACIT_LATENT_LOGISTIC:
-      return model->n_features + 1;
-    default:
-      for (size_t f = 0; f < model->n_factors; f++) {
-        n += model->n_levels[f];
-      }
-      return n;
+  case TACIT_LATENT_GAUSSIAN:
+    return model->known_sd > 0 ? 1 : 2;
+  case TACIT_LATENT_POISSON:
+    return 1;
+  case TACIT_LATENT_REGRESSION:
+    return model->n_features + 2;
+  case TACIT_LATENT_LOGISTIC:
+    return model->n_features + 1;
+  default:
+    for (size_t f = 0; f < model->n_factors; f++) {
+      n += model->n_levels[f];
+    }
+    return n;
   }
 }
 
-static bool is_positive(double x) {
-  return x > 0 && isfinite(x);
-}
+static bool is_positive(double x) { return x > 0 && isfinite(x); }
 
 static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *message) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s", message);
@@ -42,14 +40,16 @@ static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *
 
 static tacit_status_t check_gaussian(const tacit_latent_model_t *model, tacit_error_t *err) {
   if (!isfinite(model->mean_location) || !is_positive(model->mean_scale)) {
-    return refuse(err, "mean",
-                  "the prior of the mean must be normal(location, scale) with finite numbers and scale above 0");
+    return refuse(
+        err, "mean",
+        "the prior of the mean must be normal(location, scale) with finite numbers and scale above 0");
   }
   if (!(model->known_sd >= 0) || !isfinite(model->known_sd)) {
     return refuse(err, "sd", "the known sd of a record must be a finite number above 0");
   }
   if (model->known_sd <= 0 && (!is_positive(model->variance_shape) || !is_positive(model->variance_scale))) {
-    return refuse(err, "variance", "the prior of the variance must be inverse_gamma(shape, scale) with both above 0");
+    return refuse(err, "variance",
+                  "the prior of the variance must be inverse_gamma(shape, scale) with both above 0");
   }
   return TACIT_OK;
 }
@@ -69,13 +69,17 @@ static tacit_status_t check_regression(const tacit_latent_model_t *model, tacit_
     return refuse(err, "columns", "a regression has 1 to 20 features");
   }
   if (!is_positive(model->coefficient_scale)) {
-    return refuse(err, "coefficients", "the prior of the coefficients must be normal(0, scale) with scale above 0");
+    return refuse(err, "coefficients",
+                  "the prior of the coefficients must be normal(0, scale) with scale above 0");
   }
   if (model->kind == TACIT_LATENT_LOGISTIC && !is_positive(model->feature_scale)) {
-    return refuse(err, "features", "the prior of the features' intercepts and slopes must be normal(0, scale) with scale above 0");
+    return refuse(
+        err, "features",
+        "the prior of the features' intercepts and slopes must be normal(0, scale) with scale above 0");
   }
   if (!is_positive(model->variance_shape) || !is_positive(model->variance_scale)) {
-    return refuse(err, "variance", "the prior of the variances must be inverse_gamma(shape, scale) with both above 0");
+    return refuse(err, "variance",
+                  "the prior of the variances must be inverse_gamma(shape, scale) with both above 0");
   }
   return TACIT_OK;
 }
@@ -83,7 +87,8 @@ static tacit_status_t check_regression(const tacit_latent_model_t *model, tacit_
 static tacit_status_t check_categorical(const tacit_latent_model_t *model, tacit_error_t *err) {
   size_t n_cells = 1, j = 0;
   if (model->n_factors < 1 || model->n_levels == NULL || model->concentration == NULL) {
-    return refuse(err, "levels", "categorical records need at least one factor with its levels and Dirichlet parameters");
+    return refuse(err, "levels",
+                  "categorical records need at least one factor with its levels and Dirichlet parameters");
   }
   for (size_t f = 0; f < model->n_factors; f++) {
     if (model->n_levels[f] < 2 || model->n_levels[f] > TACIT_MAX_CELLS) {
@@ -107,22 +112,23 @@ static tacit_status_t check_model(const tacit_latent_model_t *model, tacit_error
     return refuse(err, "n", "the number of records must be between 1 and 2147483647");
   }
   switch (model->kind) {
-    case TACIT_LATENT_GAUSSIAN:
-      return check_gaussian(model, err);
-    case TACIT_LATENT_POISSON:
-      return check_poisson(model, err);
-    case TACIT_LATENT_REGRESSION:
-    case TACIT_LATENT_LOGISTIC:
-      return check_regression(model, err);
-    case TACIT_LATENT_CATEGORICAL:
-      return check_categorical(model, err);
-    default:
-      return refuse(err, "records", "unknown distribution of the records");
+  case TACIT_LATENT_GAUSSIAN:
+    return check_gaussian(model, err);
+  case TACIT_LATENT_POISSON:
+    return check_poisson(model, err);
+  case TACIT_LATENT_REGRESSION:
+  case TACIT_LATENT_LOGISTIC:
+    return check_regression(model, err);
+  case TACIT_LATENT_CATEGORICAL:
+    return check_categorical(model, err);
+  default:
+    return refuse(err, "records", "unknown distribution of the records");
   }
 }
 
 static bool is_discrete(const tacit_release_t *release) {
-  return release->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN || release->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
+  return release->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN ||
+         release->noise == TACIT_RELEASE_DISCRETE_LAPLACE;
 }
 
 static bool is_multiple(double x, double step) {
@@ -130,15 +136,19 @@ static bool is_multiple(double x, double step) {
   return fabs(k) < 0x1p52 && fabs(k - nearbyint(k)) < 1e-6 * fmax(1, 1e-6 * fabs(k));
 }
 
-static tacit_status_t check_kind(const tacit_latent_model_t *model, const tacit_release_t *release, tacit_error_t *err) {
-  bool is_counts = release->kind == TACIT_RELEASE_COUNTS, is_categorical = model->kind == TACIT_LATENT_CATEGORICAL;
+static tacit_status_t check_kind(const tacit_latent_model_t *model, const tacit_release_t *release,
+                                 tacit_error_t *err) {
+  bool is_counts = release->kind == TACIT_RELEASE_COUNTS,
+       is_categorical = model->kind == TACIT_LATENT_CATEGORICAL;
   size_t expected = release->kind == TACIT_RELEASE_MOMENTS ? 2 : 1;
   if (is_counts != is_categorical) {
-    return refuse(err, "statistic", is_categorical ? "categorical records go with released counts"
-                                                   : "counts go with categorical records; use a mean or a sum");
+    return refuse(err, "statistic",
+                  is_categorical ? "categorical records go with released counts"
+                                 : "counts go with categorical records; use a mean or a sum");
   }
   if ((release->kind == TACIT_RELEASE_PRODUCTS) != (model->kind == TACIT_LATENT_REGRESSION)) {
-    return refuse(err, "statistic", "regression records go with released regression-moments, and no others do");
+    return refuse(err, "statistic",
+                  "regression records go with released regression-moments, and no others do");
   }
   if ((release->kind == TACIT_RELEASE_SCORE) != (model->kind == TACIT_LATENT_LOGISTIC)) {
     return refuse(err, "statistic", "logistic records go with a released logistic-score, and no others do");
@@ -153,8 +163,9 @@ static tacit_status_t check_kind(const tacit_latent_model_t *model, const tacit_
     expected *= model->n_levels[f];
   }
   if (release->n_values != expected) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "value", "the release has %zu values where the model expects %zu",
-                           release->n_values, expected);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "value",
+                           "the release has %zu values where the model expects %zu", release->n_values,
+                           expected);
   }
   return TACIT_OK;
 }
@@ -163,7 +174,8 @@ static tacit_status_t check_bounds(const tacit_latent_model_t *model, const taci
                                    tacit_error_t *err) {
   double lower = release->lower, upper = release->upper;
   if (tacit_latent_is_row(model) && release->noise != TACIT_RELEASE_GAUSSIAN) {
-    return refuse(err, "mechanism", "regression-moments and logistic-score are known under gaussian noise only");
+    return refuse(err, "mechanism",
+                  "regression-moments and logistic-score are known under gaussian noise only");
   }
   if (tacit_latent_is_row(model) && (lower < -1 || lower > -1 || upper < 1 || upper > 1)) {
     return refuse(err, "lower", "columns of products must be mapped to [-1, 1]");
@@ -171,16 +183,19 @@ static tacit_status_t check_bounds(const tacit_latent_model_t *model, const taci
   if (!isfinite(lower) || !isfinite(upper) || !(lower < upper)) {
     return refuse(err, "lower", "the clamp bounds must be finite numbers with lower below upper");
   }
-  if (model->kind == TACIT_LATENT_POISSON && (lower < 0 || floor(lower) < lower || floor(upper) < upper || upper > 1e9)) {
+  if (model->kind == TACIT_LATENT_POISSON &&
+      (lower < 0 || floor(lower) < lower || floor(upper) < upper || upper > 1e9)) {
     return refuse(err, "lower", "the clamp bounds of counts must be whole numbers from 0 to 1e9");
   }
-  if (!(release->step >= 0) || (release->step > 0 && (!is_discrete(release) || model->kind != TACIT_LATENT_GAUSSIAN))) {
+  if (!(release->step >= 0) ||
+      (release->step > 0 && (!is_discrete(release) || model->kind != TACIT_LATENT_GAUSSIAN))) {
     return refuse(err, "step", "a step goes with gaussian records and discrete noise only");
   }
   if (is_discrete(release) && model->kind == TACIT_LATENT_GAUSSIAN) {
     if (release->kind != TACIT_RELEASE_SUM || !is_positive(release->step)) {
-      return refuse(err, "step", "discrete noise lives on a lattice: give the step to which clamped records were rounded "
-                                 "(and a mean or a sum, not moments)");
+      return refuse(err, "step",
+                    "discrete noise lives on a lattice: give the step to which clamped records were rounded "
+                    "(and a mean or a sum, not moments)");
     }
     if (!is_multiple(lower, release->step) || !is_multiple(upper, release->step)) {
       return refuse(err, "step", "the clamp bounds must be multiples of the step");
@@ -199,10 +214,11 @@ static tacit_status_t check_values(const tacit_release_t *release, tacit_error_t
       return refuse(err, "value", "released values must be finite numbers");
     }
     if (is_discrete(release) && !is_multiple(release->values[j], step)) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "value",
-                             "under discrete noise the released sum is a multiple of %g, which %.10g is not: give all its "
-                             "digits, or the sum instead of the mean",
-                             step, release->values[j]);
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "value",
+          "under discrete noise the released sum is a multiple of %g, which %.10g is not: give all its "
+          "digits, or the sum instead of the mean",
+          step, release->values[j]);
     }
     if (!is_positive(release->scales[j])) {
       return refuse(err, "scale", "noise scales must be finite numbers above 0");
@@ -238,9 +254,11 @@ tacit_augment_method_t tacit_augment_choose(const tacit_latent_model_t *model, c
     return asked != TACIT_AUGMENT_AUTO ? asked : TACIT_AUGMENT_MARGINAL;
   }
   bool is_exact = release->kind == TACIT_RELEASE_COUNTS || tacit_inversion_applies(model, release);
-  bool has_moves = model->kind == TACIT_LATENT_GAUSSIAN; /* that carry the records: without them gibbs mixes slowly */
+  bool has_moves =
+      model->kind == TACIT_LATENT_GAUSSIAN; /* that carry the records: without them gibbs mixes slowly */
   size_t most = !is_exact ? TACIT_AUGMENT_AUTO_MAX : has_moves ? TACIT_AUGMENT_AUTO_EXACT : 0;
-  return model->n_records > most && no_marginal(model, release) == NULL ? TACIT_AUGMENT_MARGINAL : TACIT_AUGMENT_GIBBS;
+  return model->n_records > most && no_marginal(model, release) == NULL ? TACIT_AUGMENT_MARGINAL
+                                                                        : TACIT_AUGMENT_GIBBS;
 }
 
 static tacit_status_t check_method(const tacit_latent_model_t *model, const tacit_release_t *release,

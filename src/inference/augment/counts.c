@@ -1,7 +1,7 @@
 /*
- * The number of records in each cell, given the cells' probabilities and what was published: N_a given N_a + N_b is binomial times the noise of
- * what the two cells differ in; a slice update of it is exact. Where n is unknown, a count is also drawn by itself, with the n! that the
- * multinomial distribution has in it.
+ * The number of records in each cell, given the cells' probabilities and what was published: N_a given N_a +
+ * N_b is binomial times the noise of what the two cells differ in; a slice update of it is exact. Where n is
+ * unknown, a count is also drawn by itself, with the n! that the multinomial distribution has in it.
  */
 #include <string.h>
 
@@ -9,8 +9,10 @@
 
 /* ---- likelihood ---- */
 
-/* Likelihood of the releases that look at an entry, if `moved` records are added to it and taken from `other` (NULL: from nowhere). */
-static double log_lik_moved(const tacit_population_chain_t *c, const tacit_entry_t *entry, const tacit_entry_t *other, double moved) {
+/* Likelihood of the releases that look at an entry, if `moved` records are added to it and taken from `other`
+ * (NULL: from nowhere). */
+static double log_lik_moved(const tacit_population_chain_t *c, const tacit_entry_t *entry,
+                            const tacit_entry_t *other, double moved) {
   const tacit_released_t *r = tacit_released_at(c->run, entry->value);
   bool is_same = other == NULL || other->value == entry->value;
   double more = moved * entry->weight - (other != NULL ? moved * other->weight * is_same : 0);
@@ -26,7 +28,9 @@ static double log_lik_moved(const tacit_population_chain_t *c, const tacit_entry
     return tacit_released_log_joint(c, r, c->sums, change);
   }
   double value = tacit_released_log_lik(c->run, entry->value, c->sums[entry->value] + more);
-  return is_same ? value : value + tacit_released_log_lik(c->run, other->value, c->sums[other->value] - moved * other->weight);
+  return is_same ? value
+                 : value + tacit_released_log_lik(c->run, other->value,
+                                                  c->sums[other->value] - moved * other->weight);
 }
 
 /* Counts without noise do not move. */
@@ -41,17 +45,20 @@ typedef struct pair {
   const tacit_population_chain_t *chain;
   size_t n_entries;
   const tacit_entry_t *a, *b; /* b NULL: records of a alone, whose number is unknown */
-  double both, count, log_odds, n; /* of the two cells, of a at present; log_odds: of a, or its log p; n: of all */
+  double both, count, log_odds,
+      n; /* of the two cells, of a at present; log_odds: of a, or its log p; n: of all */
 } pair_t;
 
-/* Distribution of a's count given that of a and b together, or of all other cells, as a step function from 0 on. */
+/* Distribution of a's count given that of a and b together, or of all other cells, as a step function from 0
+ * on. */
 static double density(void *user, double at) {
   const pair_t *p = user;
   double k = floor(at), rest = p->both - k, moved = k - p->count;
   if (k < 0 || rest < 0) {
     return -INFINITY;
   }
-  double value = k * p->log_odds - tacit_log_factorial(k) + (p->b != NULL ? -tacit_log_factorial(rest) : tacit_log_factorial(p->n + moved));
+  double value = k * p->log_odds - tacit_log_factorial(k) +
+                 (p->b != NULL ? -tacit_log_factorial(rest) : tacit_log_factorial(p->n + moved));
   for (size_t e = 0; e < p->n_entries; e++) {
     value += log_lik_moved(p->chain, &p->a[e], p->b != NULL ? &p->b[e] : NULL, moved);
   }
@@ -93,8 +100,13 @@ static void move_pair(tacit_population_chain_t *c, size_t g, size_t a, size_t b)
   const tacit_population_group_t *group = &c->run->groups[g];
   const double *counts = c->parts[g].counts;
   double log_a = log_p_of(c, g, a), log_b = log_p_of(c, g, b);
-  pair_t pair = {.chain = c, .n_entries = group->n_entries, .a = tacit_group_entries(group, a), .b = tacit_group_entries(group, b),
-                 .both = counts[a] + counts[b], .count = counts[a], .log_odds = log_a - log_b};
+  pair_t pair = {.chain = c,
+                 .n_entries = group->n_entries,
+                 .a = tacit_group_entries(group, a),
+                 .b = tacit_group_entries(group, b),
+                 .both = counts[a] + counts[b],
+                 .count = counts[a],
+                 .log_odds = log_a - log_b};
   if (!(pair.both > 0) || !(log_a > -INFINITY) || !(log_b > -INFINITY)) {
     return;
   }
@@ -162,7 +174,8 @@ static size_t likely(const tacit_population_chain_t *c, size_t g, size_t first, 
   return first + low;
 }
 
-/* Each cell with any other; of a table then with likely ones, since where most cells are all but empty any other has no records to give. */
+/* Each cell with any other; of a table then with likely ones, since where most cells are all but empty any
+ * other has no records to give. */
 static void move_block(tacit_population_chain_t *c, size_t g, size_t first, size_t n) {
   enum { LIKELY = 4 };
   for (size_t a = 0; a < n && n > 1; a++) {

@@ -75,7 +75,8 @@ static double move_ratio(const tacit_chain_t *chain, size_t a, size_t b) {
                       tacit_noise_log(chain, b, to - 1) - tacit_noise_log(chain, b, to);
 }
 
-static void sweep_cells(tacit_chain_t *chain, uint32_t *levels, const double *uniform, const double *place, size_t n) {
+static void sweep_cells(tacit_chain_t *chain, uint32_t *levels, const double *uniform, const double *place,
+                        size_t n) {
   for (size_t i = 0; i < n; i++) {
     uint32_t a = levels[i], b = propose(chain, place[i]);
     double ratio = move_ratio(chain, a, b);
@@ -89,7 +90,8 @@ static void sweep_cells(tacit_chain_t *chain, uint32_t *levels, const double *un
   }
 }
 
-static void sweep_counts(tacit_chain_t *chain, uint32_t *levels, const double *uniform, const double *place, size_t n) {
+static void sweep_counts(tacit_chain_t *chain, uint32_t *levels, const double *uniform, const double *place,
+                         size_t n) {
   for (size_t i = 0; i < n; i++) {
     uint32_t proposal = propose(chain, place[i]);
     double after = chain->residual[0] + clamp(chain, levels[i]) - clamp(chain, proposal);

@@ -1,7 +1,8 @@
 /*
- * Probabilities of cells at theta. Real records: Gauss-Kronrod panels of 15 nodes, halved until each cell's probability has a relative error
- * of 1e-9; since all have to add up to 1, mass that was missed is noticed, and searched for next to where the density is highest. Whole
- * numbers: sums. All in logarithms, so that a cell has a gradient however unlikely it is.
+ * Probabilities of cells at theta. Real records: Gauss-Kronrod panels of 15 nodes, halved until each cell's
+ * probability has a relative error of 1e-9; since all have to add up to 1, mass that was missed is noticed,
+ * and searched for next to where the density is highest. Whole numbers: sums. All in logarithms, so that a
+ * cell has a gradient however unlikely it is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,23 +11,32 @@
 #include "base/memory.h"
 #include "augment/population_internal.h"
 
-enum { N_NODES = 15, LANES = TACIT_POPULATION_LANES, MAX_PANELS = 1 << 18, MAX_SEARCH = 400, MAX_ABOVE = 4, MAX_PASSES = 60 };
+enum {
+  N_NODES = 15,
+  LANES = TACIT_POPULATION_LANES,
+  MAX_PANELS = 1 << 18,
+  MAX_SEARCH = 400,
+  MAX_ABOVE = 4,
+  MAX_PASSES = 60
+};
 static const double TOLERANCE = 1e-9, NOT_ONE = 1e-8;
 
 /* [Piessens1983, qk15]: abscissae on (-1, 1), weights of Kronrod's rule and of Gauss' at every other one. */
-static const double abscissae[8] = {0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
-                                    0.741531185599394439863864773280788, 0.586087235467691130294144691645023, 0.405845151377397166906606412076961,
+static const double abscissae[8] = {0.991455371120812639206854697526329, 0.949107912342758524526189684047851,
+                                    0.864864423359769072789712788640926, 0.741531185599394439863864773280788,
+                                    0.586087235467691130294144691645023, 0.405845151377397166906606412076961,
                                     0.207784955007898467600689403773245, 0};
-static const double kronrod[8] = {0.022935322010529224963732008058970, 0.063092092629978553290700663189204, 0.104790010322250183839876322541518,
-                                  0.140653259715525918745189590510238, 0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+static const double kronrod[8] = {0.022935322010529224963732008058970, 0.063092092629978553290700663189204,
+                                  0.104790010322250183839876322541518, 0.140653259715525918745189590510238,
+                                  0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
                                   0.204432940075298892414161999234649, 0.209482141084727828012999174891714};
-static const double gauss[4] = {0.129484966168869693270611432679082, 0.279705391489276667901467771423780, 0.381830050505118944950369775488975,
-                                0.417959183673469387755102040816327};
+static const double gauss[4] = {0.129484966168869693270611432679082, 0.279705391489276667901467771423780,
+                                0.381830050505118944950369775488975, 0.417959183673469387755102040816327};
 
 typedef struct panel {
   double from, to;
   uint32_t combination, cell;
-  double log_value, log_error, peak; /* of its integral; the highest log density in s */
+  double log_value, log_error, peak;  /* of its integral; the highest log density in s */
   double x[LANES], log_weight[LANES]; /* nodes; log of weight times density; -inf where there is none */
 } panel_t;
 
@@ -35,15 +45,16 @@ struct tacit_distribution {
   tacit_population_workspace_t *workspace;
   panel_t *panels;
   size_t n_panels, capacity;
-  double *combinations; /* (n_combinations, n_columns) */
-  double *x;            /* (n_columns, 16) */
-  double *grad;         /* (n_parameters, 16) */
-  double *theta_set;    /* (n_parameters) */
-  double *log_p_set;    /* (n_cells) */
+  double *combinations;       /* (n_combinations, n_columns) */
+  double *x;                  /* (n_columns, 16) */
+  double *grad;               /* (n_parameters, 16) */
+  double *theta_set;          /* (n_parameters) */
+  double *log_p_set;          /* (n_cells) */
   bool has_no_number, is_set; /* is_set: panels, and log_p_set, are those of theta_set */
 };
 
-tacit_status_t tacit_distribution_new(tacit_distribution_t **distribution, const tacit_cells_t *cells, tacit_error_t *err) {
+tacit_status_t tacit_distribution_new(tacit_distribution_t **distribution, const tacit_cells_t *cells,
+                                      tacit_error_t *err) {
   tacit_distribution_t *made = *distribution = tacit_alloc_zero(1, sizeof *made);
   if (made == NULL) {
     return tacit_error_memory(err);
@@ -58,7 +69,8 @@ tacit_status_t tacit_distribution_new(tacit_distribution_t **distribution, const
   made->grad = tacit_alloc_zero(n_parameters * LANES, sizeof *made->grad);
   made->theta_set = tacit_alloc_zero(n_parameters, sizeof *made->theta_set);
   made->log_p_set = tacit_alloc_zero(cells->n_cells, sizeof *made->log_p_set);
-  tacit_status_t status = made->log_p_set != NULL && made->combinations != NULL && made->x != NULL && made->grad != NULL && made->theta_set != NULL
+  tacit_status_t status = made->log_p_set != NULL && made->combinations != NULL && made->x != NULL &&
+                                  made->grad != NULL && made->theta_set != NULL
                               ? TACIT_OK
                               : tacit_error_memory(err);
   for (size_t k = 0; status == TACIT_OK && k < cells->n_combinations; k++) {
@@ -85,7 +97,9 @@ void tacit_distribution_free(tacit_distribution_t *distribution) {
   }
 }
 
-tacit_population_workspace_t *tacit_distribution_workspace(const tacit_distribution_t *distribution) { return distribution->workspace; }
+tacit_population_workspace_t *tacit_distribution_workspace(const tacit_distribution_t *distribution) {
+  return distribution->workspace;
+}
 
 /* ---- panels ---- */
 
@@ -102,11 +116,13 @@ static void set_columns(tacit_distribution_t *distribution, const panel_t *panel
 /* Fill a panel whose range, cell and combination are set. */
 static void evaluate(tacit_distribution_t *distribution, panel_t *p) {
   const tacit_cells_t *cells = distribution->cells;
-  double log_lik[LANES], log_slope[LANES] = {0}, weight[LANES], lower[LANES] = {0}, half = 0.5 * (p->to - p->from), sum = 0, coarse = 0;
+  double log_lik[LANES], log_slope[LANES] = {0}, weight[LANES], lower[LANES] = {0},
+                         half = 0.5 * (p->to - p->from), sum = 0, coarse = 0;
   size_t n = cells->is_real ? N_NODES : (size_t)(p->to - p->from) + 1;
   for (size_t i = 0; i < LANES; i++) {
     size_t k = i < 8 ? i : 14 - (i < n ? i : 0);
-    double at = cells->is_real ? 0.5 * (p->from + p->to) + (i < 8 ? -1 : 1) * half * abscissae[i < n ? k : 7] : p->from + (double)(i < n ? i : 0);
+    double at = cells->is_real ? 0.5 * (p->from + p->to) + (i < 8 ? -1 : 1) * half * abscissae[i < n ? k : 7]
+                               : p->from + (double)(i < n ? i : 0);
     p->x[i] = tacit_cells_stretch(cells, at, &log_slope[i]);
     weight[i] = !cells->is_real ? 1 : half * kronrod[k < 8 ? k : 7];
     lower[i] = cells->is_real && i < n && k % 2 == 1 ? half * gauss[k / 2] : 0;
@@ -132,15 +148,18 @@ static void evaluate(tacit_distribution_t *distribution, panel_t *p) {
     coarse += lower[i] * f;
     p->log_weight[i] += log(weight[i]);
   }
-  double ratio = cells->is_real ? fabs(sum - coarse) / sum : 0; /* of two rules; that of the finer one is far less */
+  double ratio =
+      cells->is_real ? fabs(sum - coarse) / sum : 0; /* of two rules; that of the finer one is far less */
   p->log_value = p->peak + log(sum);
   p->log_error = p->log_value + log(fmin(ratio, pow(200 * ratio, 1.5)));
 }
 
-static panel_t *append(tacit_distribution_t *distribution, double from, double to, uint32_t combination, uint32_t cell) {
+static panel_t *append(tacit_distribution_t *distribution, double from, double to, uint32_t combination,
+                       uint32_t cell) {
   if (distribution->n_panels == distribution->capacity) {
     size_t more = 2 * distribution->capacity + 128;
-    panel_t *panels = more <= 2 * MAX_PANELS ? tacit_realloc(distribution->panels, more, sizeof *panels) : NULL;
+    panel_t *panels =
+        more <= 2 * MAX_PANELS ? tacit_realloc(distribution->panels, more, sizeof *panels) : NULL;
     if (panels == NULL) {
       return NULL;
     }
@@ -156,11 +175,13 @@ static panel_t *append(tacit_distribution_t *distribution, double from, double t
   return panel;
 }
 
-/* Sixteen whole numbers at a time; in a long piece until what follows is nothing, which the total confirms. */
+/* Sixteen whole numbers at a time; in a long piece until what follows is nothing, which the total confirms.
+ */
 static bool append_whole(tacit_distribution_t *distribution, const tacit_piece_of_range_t *piece) {
   double highest = -INFINITY, before = -INFINITY;
   for (double from = piece->from; from <= piece->to; from += LANES) {
-    panel_t *panel = append(distribution, from, fmin(from + LANES - 1, piece->to), piece->combination, piece->cell);
+    panel_t *panel =
+        append(distribution, from, fmin(from + LANES - 1, piece->to), piece->combination, piece->cell);
     if (panel == NULL || distribution->has_no_number) {
       return panel != NULL;
     }
@@ -177,7 +198,9 @@ static bool append_whole(tacit_distribution_t *distribution, const tacit_piece_o
 static bool append_real(tacit_distribution_t *distribution, const tacit_piece_of_range_t *piece) {
   double from = piece->from;
   while (from < piece->to) {
-    double next = from >= 0 ? (from < 1 ? 1 : 2 * pow(2, floor(log2(from)))) : from >= -1 ? 0 : -pow(2, ceil(log2(-from)) - 1);
+    double next = from >= 0    ? (from < 1 ? 1 : 2 * pow(2, floor(log2(from))))
+                  : from >= -1 ? 0
+                               : -pow(2, ceil(log2(-from)) - 1);
     double to = next < piece->to && next > from ? next : piece->to;
     if (append(distribution, from, to, piece->combination, piece->cell) == NULL) {
       return false;
@@ -207,7 +230,8 @@ static bool halve(tacit_distribution_t *distribution, size_t i) {
   double to = p->to, middle = 0.5 * (p->from + p->to);
   p->to = middle;
   evaluate(distribution, p);
-  return append(distribution, middle, to, distribution->panels[i].combination, distribution->panels[i].cell) != NULL;
+  return append(distribution, middle, to, distribution->panels[i].combination,
+                distribution->panels[i].cell) != NULL;
 }
 
 static bool can_halve(const panel_t *p) { return p->to - p->from > 1e-13 * fmax(1, fabs(p->from)); }
@@ -244,7 +268,8 @@ static double total_of(const double *log_p, size_t n) {
 /* More than all was found: somewhere two rules agree by chance. Every panel with something in it. */
 static bool halve_all(tacit_distribution_t *distribution) {
   for (size_t i = 0, n = distribution->n_panels; i < n; i++) {
-    if (distribution->panels[i].log_value > log(1e-12) && can_halve(&distribution->panels[i]) && !halve(distribution, i)) {
+    if (distribution->panels[i].log_value > log(1e-12) && can_halve(&distribution->panels[i]) &&
+        !halve(distribution, i)) {
       return false;
     }
   }
@@ -253,13 +278,14 @@ static bool halve_all(tacit_distribution_t *distribution) {
 
 static int compare_place(const void *a, const void *b) {
   const panel_t *p = a, *q = b;
-  return p->combination != q->combination ? (p->combination > q->combination) - (p->combination < q->combination)
-                                          : (p->from > q->from) - (p->from < q->from);
+  return p->combination != q->combination
+             ? (p->combination > q->combination) - (p->combination < q->combination)
+             : (p->from > q->from) - (p->from < q->from);
 }
 
 /*
- * Halve what is much wider than a panel next to it where there is something: a mode at a border, nearer to it than any node, is found from one side
- * of it alone.
+ * Halve what is much wider than a panel next to it where there is something: a mode at a border, nearer to it
+ * than any node, is found from one side of it alone.
  */
 static bool even_out(tacit_distribution_t *distribution, size_t *n_halved) {
   size_t n = distribution->n_panels;
@@ -274,7 +300,8 @@ static bool even_out(tacit_distribution_t *distribution, size_t *n_halved) {
     double p_width = p->to - p->from, q_width = q->to - q->from;
     const panel_t *narrow = p_width < q_width ? p : q, *wide = narrow == p ? q : p;
     bool is_border = p->combination == q->combination && p->to == q->from;
-    if (is_border && fmax(p_width, q_width) > 4 * fmin(p_width, q_width) && narrow->log_value > highest - 70 && can_halve(wide)) {
+    if (is_border && fmax(p_width, q_width) > 4 * fmin(p_width, q_width) &&
+        narrow->log_value > highest - 70 && can_halve(wide)) {
       if (!halve(distribution, (size_t)(wide - distribution->panels))) {
         return false;
       }
@@ -305,7 +332,8 @@ static bool search(tacit_distribution_t *distribution) {
   return best != SIZE_MAX && halve(distribution, best);
 }
 
-tacit_distribution_outcome_t tacit_distribution_set(tacit_distribution_t *distribution, const double *theta, double *log_p, double *total) {
+tacit_distribution_outcome_t tacit_distribution_set(tacit_distribution_t *distribution, const double *theta,
+                                                    double *log_p, double *total) {
   const tacit_cells_t *cells = distribution->cells;
   if (cells->table != NULL) {
     tacit_table_set(cells->table, theta, log_p);
@@ -322,7 +350,8 @@ tacit_distribution_outcome_t tacit_distribution_set(tacit_distribution_t *distri
   distribution->n_panels = 0;
   distribution->has_no_number = false;
   for (size_t i = 0; i < cells->n_pieces && ok && !distribution->has_no_number; i++) {
-    ok = cells->is_real ? append_real(distribution, &cells->pieces[i]) : append_whole(distribution, &cells->pieces[i]);
+    ok = cells->is_real ? append_real(distribution, &cells->pieces[i])
+                        : append_whole(distribution, &cells->pieces[i]);
   }
   *total = NAN;
   for (int i = 0, n_above = 0; i < MAX_SEARCH && ok && !distribution->has_no_number; i++) {
@@ -333,7 +362,8 @@ tacit_distribution_outcome_t tacit_distribution_set(tacit_distribution_t *distri
     }
     *total = total_of(log_p, cells->n_cells);
     bool is_done = fabs(*total - 1) <= NOT_ONE || !cells->is_real;
-    if (is_done || (*total > 1 ? n_above++ >= MAX_ABOVE || !halve_all(distribution) : !search(distribution))) {
+    if (is_done ||
+        (*total > 1 ? n_above++ >= MAX_ABOVE || !halve_all(distribution) : !search(distribution))) {
       break;
     }
   }
@@ -342,10 +372,13 @@ tacit_distribution_outcome_t tacit_distribution_set(tacit_distribution_t *distri
   if (distribution->is_set) {
     memcpy(distribution->log_p_set, log_p, cells->n_cells * sizeof *log_p);
   }
-  return distribution->is_set ? TACIT_DISTRIBUTION_OK : distribution->has_no_number ? TACIT_DISTRIBUTION_NO_NUMBER : TACIT_DISTRIBUTION_NOT_ONE;
+  return distribution->is_set          ? TACIT_DISTRIBUTION_OK
+         : distribution->has_no_number ? TACIT_DISTRIBUTION_NO_NUMBER
+                                       : TACIT_DISTRIBUTION_NOT_ONE;
 }
 
-void tacit_distribution_add_grad(tacit_distribution_t *distribution, const double *counts, const double *log_p, double *grad) {
+void tacit_distribution_add_grad(tacit_distribution_t *distribution, const double *counts,
+                                 const double *log_p, double *grad) {
   if (distribution->cells->table != NULL) {
     tacit_table_add_grad(distribution->cells->table, counts, log_p, grad);
     return;
@@ -355,14 +388,17 @@ void tacit_distribution_add_grad(tacit_distribution_t *distribution, const doubl
     const panel_t *p = &distribution->panels[i];
     double log_lik[LANES], weight[LANES], most = 0;
     for (size_t lane = 0; lane < LANES; lane++) {
-      weight[lane] = counts[p->cell] > 0 && p->log_weight[lane] > -INFINITY ? counts[p->cell] * exp(p->log_weight[lane] - log_p[p->cell]) : 0;
+      weight[lane] = counts[p->cell] > 0 && p->log_weight[lane] > -INFINITY
+                         ? counts[p->cell] * exp(p->log_weight[lane] - log_p[p->cell])
+                         : 0;
       most = fmax(most, weight[lane]);
     }
     if (!(most > 1e-14 * counts[p->cell])) {
       continue;
     }
     set_columns(distribution, p);
-    tacit_population_log_lik(distribution->workspace, distribution->theta_set, distribution->x, log_lik, distribution->grad);
+    tacit_population_log_lik(distribution->workspace, distribution->theta_set, distribution->x, log_lik,
+                             distribution->grad);
     for (size_t j = 0; j < dim; j++) {
       for (size_t lane = 0; lane < LANES; lane++) {
         grad[j] += weight[lane] > 0 ? weight[lane] * distribution->grad[j * LANES + lane] : 0;

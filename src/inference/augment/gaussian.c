@@ -1,12 +1,13 @@
 /*
- * Normal records: the sweep of [Ju2022, algorithm 1], conjugate updates of mean and variance, and moves of theta that
- * carry the records along. Records are only ever read and written here and in path.c.
+ * Normal records: the sweep of [Ju2022, algorithm 1], conjugate updates of mean and variance, and moves of
+ * theta that carry the records along. Records are only ever read and written here and in path.c.
  */
 #include "augment/augment_internal.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-static const double to_integer = 6755399441055744.0; /* 1.5 * 2^52: adding and subtracting it rounds to nearest */
+static const double to_integer =
+    6755399441055744.0; /* 1.5 * 2^52: adding and subtracting it rounds to nearest */
 
 /* First component of t(x), in multiples of the unit. */
 INLINE double clamp(const tacit_chain_t *chain, double x, bool is_lattice) {
@@ -20,7 +21,8 @@ INLINE double log_ratio(double weight, double residual, double change, bool is_l
   return weight * (is_laplace ? fabs(residual) - fabs(residual - change) : change * (2 * residual - change));
 }
 
-/* One pass over all records; the flags are constants where it is called, so each kind has a loop of its own. */
+/* One pass over all records; the flags are constants where it is called, so each kind has a loop of its own.
+ */
 INLINE void sweep(tacit_chain_t *chain, bool is_laplace, bool has_square, bool is_lattice) {
   double proposal[TACIT_AUGMENT_BLOCK], first[TACIT_AUGMENT_BLOCK], second[TACIT_AUGMENT_BLOCK];
   uint32_t bits[TACIT_AUGMENT_BLOCK];
@@ -43,8 +45,8 @@ INLINE void sweep(tacit_chain_t *chain, bool is_laplace, bool has_square, bool i
       double ratio = log_ratio(weight, residual, first[i], is_laplace);
       ratio += has_square ? log_ratio(weight2, residual2, second[i], is_laplace) : 0;
       least = ratio < least ? ratio : least;
-      if (tacit_accepts_coarse(ratio, bits[i],
-                               chain->rng)) { /* foreseen by the processor more often than not; selections would wait for each other */
+      if (tacit_accepts_coarse(ratio, bits[i], chain->rng)) { /* foreseen by the processor more often than
+                                                                 not; selections would wait for each other */
         records[i] = proposal[i];
         residual -= first[i];
         residual2 -= second[i];
@@ -70,7 +72,8 @@ void tacit_gaussian_sweep(tacit_chain_t *chain) {
 }
 
 /* Statistics of the records scale x + offset, by several accumulators so that additions need not wait. */
-INLINE void sum(const tacit_chain_t *chain, double offset, double scale, double out[2], bool has_square, bool is_lattice) {
+INLINE void sum(const tacit_chain_t *chain, double offset, double scale, double out[2], bool has_square,
+                bool is_lattice) {
   enum { N = TACIT_AUGMENT_PAD };
   double first[N] = {0}, second[N] = {0};
   size_t i = 0;
@@ -152,7 +155,8 @@ static double log_prior_log_sd(const tacit_latent_model_t *model, double log_sd)
   return -2 * model->variance_shape * log_sd - model->variance_scale * exp(-2 * log_sd);
 }
 
-/* Joint density in (theta, z) as a function of the mean, or of log sd: the distribution of z does not depend on theta. */
+/* Joint density in (theta, z) as a function of the mean, or of log sd: the distribution of z does not depend
+ * on theta. */
 static double carried_density(void *user, double at) {
   const carried_t *carried = user;
   const tacit_chain_t *chain = carried->chain;
@@ -180,7 +184,8 @@ static void carry(tacit_chain_t *chain, double offset, double scale) {
 void tacit_gaussian_interweave(tacit_chain_t *chain) {
   carried_t carried = {.chain = chain};
   double log_at = carried_density(&carried, chain->mean);
-  double mean = tacit_slice(carried_density, &carried, chain->mean, &log_at, tacit_slice_width(chain, 0), chain->rng);
+  double mean =
+      tacit_slice(carried_density, &carried, chain->mean, &log_at, tacit_slice_width(chain, 0), chain->rng);
   carry(chain, mean - chain->mean, 1);
   chain->mean = mean;
   if (!(chain->model->known_sd > 0)) {
@@ -196,8 +201,10 @@ void tacit_gaussian_interweave(tacit_chain_t *chain) {
 }
 
 void tacit_gaussian_start(tacit_chain_t *chain) {
-  double noise = chain->release->scales[0] / (double)chain->n, spread = chain->hat_sd / sqrt((double)chain->n);
-  chain->mean = chain->hat_mean + fmin(2 * hypot(noise, spread), chain->model->mean_scale) * tacit_rng_normal(chain->rng);
+  double noise = chain->release->scales[0] / (double)chain->n,
+         spread = chain->hat_sd / sqrt((double)chain->n);
+  chain->mean = chain->hat_mean +
+                fmin(2 * hypot(noise, spread), chain->model->mean_scale) * tacit_rng_normal(chain->rng);
   chain->sd = chain->hat_sd;
   for (size_t i = 0; chain->records != NULL && i < chain->n; i++) {
     chain->records[i] = chain->mean + chain->sd * tacit_rng_normal(chain->rng);

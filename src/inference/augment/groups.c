@@ -1,7 +1,7 @@
 /*
- * What was published, and of which records. Groups of records are what releases have all or none of; a release's sums are over all its groups.
- * Counts that were published as they are fix how many records a block of cells has: of answers, a cell stands there once for each answer that its
- * records may have given.
+ * What was published, and of which records. Groups of records are what releases have all or none of; a
+ * release's sums are over all its groups. Counts that were published as they are fix how many records a block
+ * of cells has: of answers, a cell stands there once for each answer that its records may have given.
  */
 #include <string.h>
 
@@ -28,10 +28,12 @@ static tacit_measured_t measure(const tacit_population_run_t *run, const tacit_p
     return (tacit_measured_t){.name = "n", .is_integer = true};
   }
   s += p->statistic;
-  return (tacit_measured_t){.name = s->name, .is_integer = s->is_integer, .is_count = s->is_count, .statistic = s};
+  return (tacit_measured_t){
+      .name = s->name, .is_integer = s->is_integer, .is_count = s->is_count, .statistic = s};
 }
 
-static tacit_status_t take(tacit_population_run_t *run, const tacit_published_statistic_t *p, tacit_error_t *err) {
+static tacit_status_t take(tacit_population_run_t *run, const tacit_published_statistic_t *p,
+                           tacit_error_t *err) {
   tacit_measured_t of = measure(run, p);
   tacit_released_t *made = &run->released[run->n_released++];
   size_t n = of.statistic != NULL ? of.statistic->n_values : 1;
@@ -40,7 +42,8 @@ static tacit_status_t take(tacit_population_run_t *run, const tacit_published_st
     return refuse(err, of.name, "a release is of no group of records, or of one that there is not");
   }
   if (p->noisy.n_values != n) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of.name, "%s: %zu values were given, and it has %zu", of.name, p->noisy.n_values, n);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of.name, "%s: %zu values were given, and it has %zu",
+                           of.name, p->noisy.n_values, n);
   }
   tacit_status_t status = tacit_noise_distribution_init(&made->distribution, &p->noisy, &of, err);
   run->n_sums += made->distribution.n_sums;
@@ -56,17 +59,21 @@ static double total_of(const tacit_noisy_t *p) {
 }
 
 /* Counts that add up to the number of records, which has to be known. */
-static tacit_status_t check_total(const tacit_population_run_t *run, const tacit_released_t *r, tacit_error_t *err) {
+static tacit_status_t check_total(const tacit_population_run_t *run, const tacit_released_t *r,
+                                  tacit_error_t *err) {
   double n = 0, total = total_of(&r->distribution.as);
   for (size_t g = 0; g < run->n_groups; g++) {
     if (has(r->groups, g) && run->groups[g].as->n_records == 0) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "%s: counts that add up to the number of records tell it: give it", r->statistic->name);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n",
+                             "%s: counts that add up to the number of records tell it: give it",
+                             r->statistic->name);
     }
     n += has(r->groups, g) ? (double)run->groups[g].as->n_records : 0;
   }
   return fabs(total - n) <= (r->distribution.is_exact ? 0.5 : 1e-6 * fmax(n, 1))
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, r->statistic->name, "%s: the counts add up to %.10g, and there are %.0f records",
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, r->statistic->name,
+                               "%s: the counts add up to %.10g, and there are %.0f records",
                                r->statistic->name, total, n);
 }
 
@@ -75,10 +82,13 @@ static tacit_status_t take_exact(tacit_population_run_t *run, const tacit_releas
   for (; !has(r->groups, g); g++) {
   }
   if (r->groups >> g != 1) {
-    return refuse(err, r->statistic->name, "counts without noise, and of answers, are of one group of records");
+    return refuse(err, r->statistic->name,
+                  "counts without noise, and of answers, are of one group of records");
   }
   if (run->groups[g].exact != NULL) {
-    return refuse(err, r->statistic->name, "two tables of the same records without noise, or of answers: publish them as one, count(a, b)");
+    return refuse(
+        err, r->statistic->name,
+        "two tables of the same records without noise, or of answers: publish them as one, count(a, b)");
   }
   run->groups[g].exact = r;
   return TACIT_OK;
@@ -114,23 +124,29 @@ static tacit_status_t see(tacit_population_run_t *run, size_t g, tacit_error_t *
     const tacit_released_t *r = &run->released[i];
     if (has(r->groups, g)) {
       group->seen[group->n_seen++] = (tacit_seen_t){.statistic = r->statistic, .first = r->first};
-      of_n = of_n || r->statistic == NULL || run->table != NULL; /* all cells of a table are counted, so that n has an end */
+      of_n = of_n || r->statistic == NULL ||
+             run->table != NULL; /* all cells of a table are counted, so that n has an end */
     }
   }
   group->n_entries = tacit_seen_n_entries(group->seen, group->n_seen);
   run->n_unknown += group->as->n_records == 0;
   if (group->n_seen == 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "nothing was published of the records '%s'", group->as->name);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "nothing was published of the records '%s'",
+                           group->as->name);
   }
   return group->as->n_records <= 2147483647 && (group->as->n_records > 0 || of_n)
              ? TACIT_OK
-             : refuse(err, "n", "the number of records is from 1 to 2^31 - 1, or unknown with a release of its own");
+             : refuse(err, "n",
+                      "the number of records is from 1 to 2^31 - 1, or unknown with a release of its own");
 }
 
-tacit_status_t tacit_groups_collect(tacit_population_run_t *run, size_t n_groups, const tacit_group_t *groups, size_t n_published,
-                                    const tacit_published_statistic_t *published, tacit_error_t *err) {
+tacit_status_t tacit_groups_collect(tacit_population_run_t *run, size_t n_groups, const tacit_group_t *groups,
+                                    size_t n_published, const tacit_published_statistic_t *published,
+                                    tacit_error_t *err) {
   if (n_groups < 1 || n_groups > TACIT_MAX_GROUPS || n_published < 1) {
-    return refuse(err, "statistic", n_published < 1 ? "nothing was published of the program's statistics" : "there are 1 to 64 groups of records");
+    return refuse(err, "statistic",
+                  n_published < 1 ? "nothing was published of the program's statistics"
+                                  : "there are 1 to 64 groups of records");
   }
   run->released = tacit_alloc_zero(n_published, sizeof *run->released);
   run->groups = tacit_alloc_zero(n_groups, sizeof *run->groups);
@@ -185,7 +201,8 @@ static bool is_of_answers(const tacit_population_group_t *group) {
 static size_t exact_entry(const tacit_population_group_t *group, size_t c) {
   const tacit_entry_t *entries = group->apart.entries + c * group->n_entries;
   size_t e = 0;
-  while (entries[e].value < group->exact->first || entries[e].value >= group->exact->first + group->exact->distribution.n_sums) {
+  while (entries[e].value < group->exact->first ||
+         entries[e].value >= group->exact->first + group->exact->distribution.n_sums) {
     e++;
   }
   return e;
@@ -204,9 +221,14 @@ static void put(tacit_population_group_t *group, size_t at, size_t c, size_t blo
 /* Cells apart go to the blocks that they may be in: they are counted, or put where `next` says. */
 static void distribute(tacit_population_group_t *group, size_t *next, bool is_counted) {
   for (size_t c = 0; c < group->apart.n_cells; c++) {
-    size_t cell = group->exact != NULL ? group->apart.entries[c * group->n_entries + exact_entry(group, c)].value - group->exact->first : 0;
-    for (size_t b = is_of_answers(group) ? 0 : cell; b < (is_of_answers(group) ? group->n_blocks : cell + 1); b++) {
-      double share = is_of_answers(group) ? group->exact->distribution.as.channel[cell * group->n_blocks + b] : 1;
+    size_t cell =
+        group->exact != NULL
+            ? group->apart.entries[c * group->n_entries + exact_entry(group, c)].value - group->exact->first
+            : 0;
+    for (size_t b = is_of_answers(group) ? 0 : cell; b < (is_of_answers(group) ? group->n_blocks : cell + 1);
+         b++) {
+      double share =
+          is_of_answers(group) ? group->exact->distribution.as.channel[cell * group->n_blocks + b] : 1;
       if (share > 0 && !is_counted) {
         put(group, next[b], c, b, share);
       }
@@ -226,10 +248,12 @@ static void find_starts(tacit_population_group_t *group) {
   group->n_cells = at;
 }
 
-static tacit_status_t cut_group(tacit_population_run_t *run, tacit_population_group_t *group, tacit_error_t *err) {
-  tacit_status_t status = run->table != NULL
-                              ? tacit_cells_of_table(&group->apart, run->table, group->seen, group->n_seen, err)
-                              : tacit_cells_init(&group->apart, run->population, group->seen, group->n_seen, group->as->given, err);
+static tacit_status_t cut_group(tacit_population_run_t *run, tacit_population_group_t *group,
+                                tacit_error_t *err) {
+  tacit_status_t status =
+      run->table != NULL ? tacit_cells_of_table(&group->apart, run->table, group->seen, group->n_seen, err)
+                         : tacit_cells_init(&group->apart, run->population, group->seen, group->n_seen,
+                                            group->as->given, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -246,14 +270,16 @@ static tacit_status_t cut_group(tacit_population_run_t *run, tacit_population_gr
   group->base = tacit_alloc_zero(group->n_cells, sizeof *group->base);
   group->log_channel = tacit_alloc_zero(group->n_cells, sizeof *group->log_channel);
   group->entries = tacit_alloc_zero(group->n_cells * group->n_entries, sizeof *group->entries);
-  bool ok = group->base != NULL && group->log_channel != NULL && group->entries != NULL && group->n_cells <= TACIT_POPULATION_MAX_CELLS;
+  bool ok = group->base != NULL && group->log_channel != NULL && group->entries != NULL &&
+            group->n_cells <= TACIT_POPULATION_MAX_CELLS;
   if (ok) {
     distribute(group, next, false);
   }
   tacit_free(next);
-  return ok                                            ? TACIT_OK
-         : group->n_cells > TACIT_POPULATION_MAX_CELLS ? refuse(err, "statistic", "the cells times the answers of a record are more than 65536")
-                                                       : tacit_error_memory(err);
+  return ok ? TACIT_OK
+         : group->n_cells > TACIT_POPULATION_MAX_CELLS
+             ? refuse(err, "statistic", "the cells times the answers of a record are more than 65536")
+             : tacit_error_memory(err);
 }
 
 tacit_status_t tacit_groups_cut(tacit_population_run_t *run, tacit_error_t *err) {

@@ -3,9 +3,10 @@
  *
  *     log E exp(t (sum c_i + noise)) = n log E e^(t c) + log E e^(t noise),     t = s + i omega,
  *
- * along a line on which the integrand is tilted (exponentially shifted) so that the distribution's mean is at the released value:
- * the result then has relative precision also where it is tiny. The trapezoid rule on that line is exact up to aliases,
- * which lie where the distribution has no mass left, and the integrand's tail [Trefethen2014]. Cost does not grow with n.
+ * along a line on which the integrand is tilted (exponentially shifted) so that the distribution's mean is at
+ * the released value: the result then has relative precision also where it is tiny. The trapezoid rule on
+ * that line is exact up to aliases, which lie where the distribution has no mass left, and the integrand's
+ * tail [Trefethen2014]. Cost does not grow with n.
  */
 #include <complex.h>
 
@@ -26,9 +27,7 @@ static const double log_node_weights[PANEL / 2] = {
     -1.6636269192737427, -1.7004386086690819, -1.776930842405315,  -1.8998170265246452,
     -2.0824141855666389, -2.3522112338284447, -2.7765401357833839, -3.6062876506365718};
 
-static double normal_cdf(double z) {
-  return 0.5 * erfc(-z * 0.70710678118654752440);
-}
+static double normal_cdf(double z) { return 0.5 * erfc(-z * 0.70710678118654752440); }
 
 bool tacit_inversion_applies(const tacit_latent_model_t *model, const tacit_release_t *release) {
   double unit = release->step > 0 ? release->step : 1;
@@ -36,11 +35,12 @@ bool tacit_inversion_applies(const tacit_latent_model_t *model, const tacit_rele
   if (release->kind != TACIT_RELEASE_SUM || release->noise == TACIT_RELEASE_LAPLACE) {
     return false; /* Laplace noise: its transform decays too slowly where all records are at a bound */
   }
-  if (model->kind == TACIT_LATENT_POISSON && release->noise == TACIT_RELEASE_GAUSSIAN && release->scales[0] < 1.5 &&
-      model->n_records > 10000) {
+  if (model->kind == TACIT_LATENT_POISSON && release->noise == TACIT_RELEASE_GAUSSIAN &&
+      release->scales[0] < 1.5 && model->n_records > 10000) {
     return false; /* noise that hides no whole number: too many frequencies count */
   }
-  double range = release->upper - release->lower; /* normal records: the panels must resolve all frequencies of the noise */
+  double range = release->upper -
+                 release->lower; /* normal records: the panels must resolve all frequencies of the noise */
   return is_lattice ? range / unit <= TACIT_INVERSION_MAX_LEVELS : range <= 200 * release->scales[0];
 }
 
@@ -78,14 +78,16 @@ static void add(tacit_inversion_t *v, double value, double log_weight) {
 }
 
 /*
- * Clamped normal: atoms at the bounds, Gauss-Legendre panels of at most three sd and eight radians between, where the distribution
- * tilted by s, a normal about mean + s sd^2, is within e^-digits of its largest value between the bounds.
+ * Clamped normal: atoms at the bounds, Gauss-Legendre panels of at most three sd and eight radians between,
+ * where the distribution tilted by s, a normal about mean + s sd^2, is within e^-digits of its largest value
+ * between the bounds.
  */
-static void set_normal(tacit_inversion_t *v, double mean, double sd, double lower, double upper, double max_frequency,
-                       double s) {
+static void set_normal(tacit_inversion_t *v, double mean, double sd, double lower, double upper,
+                       double max_frequency, double s) {
   double tilted = mean + s * sd * sd, square = 2 * digits * sd * sd;
   double beyond = fmax(tilted - upper, 0), before = fmax(lower - tilted, 0);
-  double a = fmax(lower, tilted - sqrt(beyond * beyond + square)), b = fmin(upper, tilted + sqrt(before * before + square));
+  double a = fmax(lower, tilted - sqrt(beyond * beyond + square)),
+         b = fmin(upper, tilted + sqrt(before * before + square));
   add(v, lower, tacit_log_normal_cdf((lower - mean) / sd));
   add(v, upper, tacit_log_normal_cdf((mean - upper) / sd));
   double wanted = ceil(fmax((b - a) / (3 * sd), (b - a) * max_frequency / 8));
@@ -178,7 +180,8 @@ static tilt_t tilt(tacit_inversion_t *v, double s) {
   return (tilt_t){.s = s, .log_mass = log(mass) + highest, .mean = mean, .variance = square};
 }
 
-/* Mean and variance of the noise tilted by s: Gaussian (also for discrete, near enough), or discrete Laplace. */
+/* Mean and variance of the noise tilted by s: Gaussian (also for discrete, near enough), or discrete Laplace.
+ */
 static void tilted_noise(const tacit_chain_t *chain, double s, double *mean, double *variance) {
   double w = chain->weight[0];
   *mean = 0.5 * s / w;
@@ -201,8 +204,10 @@ static double next_tilt(const tacit_chain_t *chain, double s, double newton, dou
   return next > bracket[0] && next < bracket[1] ? next : 0.5 * (bracket[0] + bracket[1]);
 }
 
-/* Tilt so that the mean of records and noise is within half an sd of y, from the last one. Any tilt is valid. */
-static tilt_t find_tilt(const tacit_chain_t *chain, double mean_or_rate, double sd, double *noise_variance, double *away) {
+/* Tilt so that the mean of records and noise is within half an sd of y, from the last one. Any tilt is valid.
+ */
+static tilt_t find_tilt(const tacit_chain_t *chain, double mean_or_rate, double sd, double *noise_variance,
+                        double *away) {
   enum { MAX_NEWTON = 200 };
   tacit_inversion_t *v = chain->inversion;
   double n = (double)chain->n, bracket[2] = {-INFINITY, INFINITY};
@@ -224,8 +229,9 @@ static tilt_t find_tilt(const tacit_chain_t *chain, double mean_or_rate, double 
 }
 
 /*
- * Moment generating function of the noise at s + i omega, for Gaussian kinds divided by e^(s^2 sigma^2 / 2); constants in
- * theta are left out. A discrete Gaussian of more than four steps is a Gaussian here: e^(-2 pi^2 16) is below 1e-130.
+ * Moment generating function of the noise at s + i omega, for Gaussian kinds divided by e^(s^2 sigma^2 / 2);
+ * constants in theta are left out. A discrete Gaussian of more than four steps is a Gaussian here: e^(-2 pi^2
+ * 16) is below 1e-130.
  */
 static double complex noise_transform(const tacit_chain_t *chain, double s, double omega) {
   double w = chain->weight[0], variance = 0.5 / w;
@@ -275,13 +281,15 @@ static double complex rotate(tacit_inversion_t *v) {
 static double reach(const tacit_chain_t *chain, const tilt_t *at, double noise_variance, double away) {
   double n = (double)chain->n, range = (chain->release->upper - chain->release->lower) / chain->unit;
   double b = digits * range / 3, bernstein = b + sqrt(b * b + 2 * digits * n * at->variance);
-  double noise = chain->is_laplace ? digits / (chain->weight[0] - fabs(at->s)) : sqrt(2 * digits * noise_variance) + 1;
+  double noise =
+      chain->is_laplace ? digits / (chain->weight[0] - fabs(at->s)) : sqrt(2 * digits * noise_variance) + 1;
   return fmin(n * range, bernstein) + noise + fabs(away);
 }
 
 /*
- * Does the integrand, once negligible, remain so? It can come back at 2 pi / range, where atoms at both bounds are in phase
- * again, and at 2 pi, where whole numbers are (beyond the period that is integrated, if the noise is discrete too).
+ * Does the integrand, once negligible, remain so? It can come back at 2 pi / range, where atoms at both
+ * bounds are in phase again, and at 2 pi, where whole numbers are (beyond the period that is integrated, if
+ * the noise is discrete too).
  */
 static bool stays_small(const tacit_chain_t *chain, double mean, double variance) {
   const tacit_inversion_t *v = chain->inversion;
@@ -305,7 +313,8 @@ double tacit_inversion_log_lik(const tacit_chain_t *chain, double mean_or_rate, 
   bool is_lattice = chain->release->noise != TACIT_RELEASE_GAUSSIAN;
   double n = (double)chain->n, y = chain->values[0], variance, excess;
   tilt_t at = find_tilt(chain, mean_or_rate, sd, &variance, &excess);
-  double spacing = 2 * pi / reach(chain, &at, variance, excess), last = is_lattice ? pi : sqrt(2 * digits / variance);
+  double spacing = 2 * pi / reach(chain, &at, variance, excess),
+         last = is_lattice ? pi : sqrt(2 * digits / variance);
   if (is_lattice) { /* an odd number of points on the circle: none lies at its end */
     double n_points = 2 * ceil(pi / spacing) + 1;
     spacing = 2 * pi / n_points;

@@ -1,7 +1,8 @@
 /*
- * Records of a program, each drawn along: theta and x_1 .. x_n. A record is proposed from f(. | theta) and accepted by the noise's ratio
- * [Ju2022, algorithm 1]; theta is moved with the records fixed and, by slices, with their base numbers fixed, which carries the records along
- * [YuMeng2011]. The one mixes where the noise is narrow, the other where it is wide or says nothing about some direction of theta.
+ * Records of a program, each drawn along: theta and x_1 .. x_n. A record is proposed from f(. | theta) and
+ * accepted by the noise's ratio [Ju2022, algorithm 1]; theta is moved with the records fixed and, by slices,
+ * with their base numbers fixed, which carries the records along [YuMeng2011]. The one mixes where the noise
+ * is narrow, the other where it is wide or says nothing about some direction of theta.
  */
 #include <string.h>
 
@@ -11,7 +12,8 @@
 
 enum { LANES = TACIT_POPULATION_LANES, MOST_SLICES = 3, N_PILOT_BLOCKS = 64 };
 
-/* Sixteen records or fewer, of one group. `factor`: how many each of them stands for where a density looks at the pilots alone, else 0. */
+/* Sixteen records or fewer, of one group. `factor`: how many each of them stands for where a density looks at
+ * the pilots alone, else 0. */
 typedef struct block {
   uint32_t group, lanes;
   double factor;
@@ -21,13 +23,13 @@ struct tacit_latent {
   tacit_population_workspace_t *workspace;
   block_t *blocks;
   size_t n_blocks, block; /* numbers of a block of sixteen */
-  double *x, *base;  /* (n_blocks, n_columns, 16) */
+  double *x, *base;       /* (n_blocks, n_columns, 16) */
   double *trial_x, *trial_base, *uniforms, *marks, *trial_marks, *grad;
-  double *sums, *log_lik;      /* (n_values): of a trial; of each published value at the chain's sums */
-  double *start, *direction;   /* (dim): of a slice */
-  double floor;                /* a density below it is as good as none */
+  double *sums, *log_lik;    /* (n_values): of a trial; of each published value at the chain's sums */
+  double *start, *direction; /* (dim): of a slice */
+  double floor;              /* a density below it is as good as none */
   tacit_entry_t *entries, *trial_entries;
-  bool is_pilot;               /* a density looks at some records, which stand for all */
+  bool is_pilot;                            /* a density looks at some records, which stand for all */
   bool is_beyond, is_misplaced, is_not_one; /* what a run ends with */
 };
 
@@ -44,10 +46,12 @@ static tacit_status_t make_blocks(tacit_population_chain_t *c, tacit_error_t *er
     return tacit_error_memory(err);
   }
   for (size_t g = 0, b = 0; g < run->n_groups; g++) {
-    size_t n = run->groups[g].as->n_records, most = (size_t)N_PILOT_BLOCKS * LANES, pilots = n < most ? n : most;
+    size_t n = run->groups[g].as->n_records, most = (size_t)N_PILOT_BLOCKS * LANES,
+           pilots = n < most ? n : most;
     for (size_t done = 0; done < n; done += LANES, b++) {
-      l->blocks[b] = (block_t){
-          .group = (uint32_t)g, .lanes = (uint32_t)(n - done < LANES ? n - done : LANES), .factor = done < pilots ? (double)n / (double)pilots : 0};
+      l->blocks[b] = (block_t){.group = (uint32_t)g,
+                               .lanes = (uint32_t)(n - done < LANES ? n - done : LANES),
+                               .factor = done < pilots ? (double)n / (double)pilots : 0};
     }
   }
   return TACIT_OK;
@@ -63,7 +67,8 @@ static size_t most_entries(const tacit_population_run_t *run) {
 
 tacit_status_t tacit_latent_new(tacit_population_chain_t *c, tacit_error_t *err) {
   size_t n_sums = c->run->n_sums, n_entries = most_entries(c->run);
-  size_t dim = tacit_population_n_parameters(c->run->population), n_columns, n_marks = tacit_population_n_marks(c->run->population);
+  size_t dim = tacit_population_n_parameters(c->run->population), n_columns,
+         n_marks = tacit_population_n_marks(c->run->population);
   tacit_latent_t *l = c->latent = tacit_alloc_zero(1, sizeof *l);
   if (l == NULL) {
     return tacit_error_memory(err);
@@ -77,7 +82,8 @@ tacit_status_t tacit_latent_new(tacit_population_chain_t *c, tacit_error_t *err)
   size_t n_numbers = l->n_blocks * l->block;
   double **arrays[] = {&l->x,           &l->base, &l->trial_x, &l->trial_base, &l->uniforms, &l->marks,
                        &l->trial_marks, &l->grad, &l->sums,    &l->log_lik,    &l->start,    &l->direction};
-  size_t sizes[] = {n_numbers, n_numbers, l->block, l->block, l->block, n_marks * LANES, n_marks * LANES, dim * LANES, n_sums, n_sums, dim, dim};
+  size_t sizes[] = {n_numbers,       n_numbers,   l->block, l->block, l->block, n_marks * LANES,
+                    n_marks * LANES, dim * LANES, n_sums,   n_sums,   dim,      dim};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
     if (*arrays[i] == NULL) {
@@ -86,7 +92,9 @@ tacit_status_t tacit_latent_new(tacit_population_chain_t *c, tacit_error_t *err)
   }
   l->entries = tacit_alloc_zero(n_entries, sizeof *l->entries);
   l->trial_entries = tacit_alloc_zero(n_entries, sizeof *l->trial_entries);
-  return l->entries != NULL && l->trial_entries != NULL ? tacit_population_workspace_new(&l->workspace, c->run->population, err) : tacit_error_memory(err);
+  return l->entries != NULL && l->trial_entries != NULL
+             ? tacit_population_workspace_new(&l->workspace, c->run->population, err)
+             : tacit_error_memory(err);
 }
 
 void tacit_latent_free(tacit_latent_t *l) {
@@ -104,12 +112,15 @@ void tacit_latent_free(tacit_latent_t *l) {
   }
 }
 
-tacit_population_workspace_t *tacit_latent_workspace(const tacit_latent_t *latent) { return latent->workspace; }
+tacit_population_workspace_t *tacit_latent_workspace(const tacit_latent_t *latent) {
+  return latent->workspace;
+}
 
 /* ---- what a record adds ---- */
 
 /* Entries of a record of a group, by its marks; false where they are no values of the statistics. */
-static bool find_entries(const tacit_population_group_t *group, const double *marks, size_t lane, tacit_entry_t *entries) {
+static bool find_entries(const tacit_population_group_t *group, const double *marks, size_t lane,
+                         tacit_entry_t *entries) {
   size_t e = 0;
   bool ok = true;
   for (size_t i = 0; i < group->n_seen; i++) {
@@ -131,7 +142,9 @@ static bool find_entries(const tacit_population_group_t *group, const double *ma
   return ok;
 }
 
-static const tacit_population_group_t *group_of(const tacit_population_chain_t *c, size_t b) { return &c->run->groups[c->latent->blocks[b].group]; }
+static const tacit_population_group_t *group_of(const tacit_population_chain_t *c, size_t b) {
+  return &c->run->groups[c->latent->blocks[b].group];
+}
 
 /* sums <- those of the records of block b more, each `factor` times. */
 static bool add_block(tacit_population_chain_t *c, size_t b, const double *x, double factor, double *sums) {
@@ -151,12 +164,15 @@ static bool add_block(tacit_population_chain_t *c, size_t b, const double *x, do
 
 static const tacit_change_t nothing = {.a = SIZE_MAX, .b = SIZE_MAX};
 
-/* Likelihoods of what was published, at the sums; of a joint distribution at its first sum, and 0 at the others. */
+/* Likelihoods of what was published, at the sums; of a joint distribution at its first sum, and 0 at the
+ * others. */
 static double set_log_lik(const tacit_population_chain_t *c, const double *sums, double *log_lik) {
   double total = 0;
   for (size_t v = 0; v < c->run->n_sums; v++) {
     const tacit_released_t *r = tacit_released_at(c->run, v);
-    double at = !r->distribution.is_joint ? tacit_released_log_lik(c->run, v, sums[v]) : v == r->first ? tacit_released_log_joint(c, r, sums, nothing) : 0;
+    double at = !r->distribution.is_joint ? tacit_released_log_lik(c->run, v, sums[v])
+                : v == r->first           ? tacit_released_log_joint(c, r, sums, nothing)
+                                          : 0;
     total += at;
     if (log_lik != NULL) {
       log_lik[v] = at;
@@ -174,7 +190,8 @@ static void draw_base(tacit_population_chain_t *c, tacit_rng_t *rng, double *bas
   }
 }
 
-bool tacit_latent_draw(tacit_population_chain_t *c, size_t g, tacit_rng_t *rng, size_t n, tacit_latent_take take, void *user) {
+bool tacit_latent_draw(tacit_population_chain_t *c, size_t g, tacit_rng_t *rng, size_t n,
+                       tacit_latent_take take, void *user) {
   tacit_latent_t *l = c->latent;
   const tacit_population_group_t *group = &c->run->groups[g];
   bool ok = true;
@@ -193,7 +210,8 @@ bool tacit_latent_draw(tacit_population_chain_t *c, size_t g, tacit_rng_t *rng, 
 }
 
 /* What a release's likelihood gains by a record's entry in place of another. */
-static double log_gain(const tacit_population_chain_t *c, const tacit_entry_t *before, const tacit_entry_t *after) {
+static double log_gain(const tacit_population_chain_t *c, const tacit_entry_t *before,
+                       const tacit_entry_t *after) {
   const tacit_latent_t *l = c->latent;
   size_t a = before->value, b = after->value;
   const tacit_released_t *r = tacit_released_at(c->run, a);
@@ -201,7 +219,8 @@ static double log_gain(const tacit_population_chain_t *c, const tacit_entry_t *b
     return 0;
   }
   if (r->distribution.is_joint) {
-    const tacit_change_t change = {.a = a - r->first, .b = b - r->first, .more_a = -before->weight, .more_b = after->weight};
+    const tacit_change_t change = {
+        .a = a - r->first, .b = b - r->first, .more_a = -before->weight, .more_b = after->weight};
     return tacit_released_log_joint(c, r, c->sums, change) - l->log_lik[r->first];
   }
   if (a == b) {
@@ -211,7 +230,8 @@ static double log_gain(const tacit_population_chain_t *c, const tacit_entry_t *b
          tacit_released_log_lik(c->run, b, c->sums[b] + after->weight) - l->log_lik[b];
 }
 
-static void replace(tacit_population_chain_t *c, size_t n_entries, const tacit_entry_t *before, const tacit_entry_t *after) {
+static void replace(tacit_population_chain_t *c, size_t n_entries, const tacit_entry_t *before,
+                    const tacit_entry_t *after) {
   double *log_lik = c->latent->log_lik;
   for (size_t e = 0; e < n_entries; e++) {
     size_t a = before[e].value, b = after[e].value;
@@ -232,12 +252,14 @@ static void sweep_block(tacit_population_chain_t *c, size_t b) {
   const tacit_population_group_t *group = group_of(c, b);
   double *x = l->x + b * l->block;
   draw_base(c, c->rng, l->trial_base);
-  l->is_beyond = !tacit_population_make(l->workspace, c->walk->theta, l->trial_base, l->trial_x) || l->is_beyond;
+  l->is_beyond =
+      !tacit_population_make(l->workspace, c->walk->theta, l->trial_base, l->trial_x) || l->is_beyond;
   tacit_population_marks(l->workspace, x, l->marks);
   tacit_population_marks(l->workspace, l->trial_x, l->trial_marks);
   size_t lanes = l->blocks[b].lanes;
   for (size_t lane = 0; lane < lanes && !l->is_beyond; lane++) {
-    if (!find_entries(group, l->marks, lane, l->entries) || !find_entries(group, l->trial_marks, lane, l->trial_entries)) {
+    if (!find_entries(group, l->marks, lane, l->entries) ||
+        !find_entries(group, l->trial_marks, lane, l->trial_entries)) {
       l->is_misplaced = true;
       return;
     }
@@ -256,7 +278,8 @@ static void sweep_block(tacit_population_chain_t *c, size_t b) {
       x[at] = l->trial_x[at];
     }
   }
-  for (size_t at = 0; at < l->block; at++) { /* lanes that are no records follow the first, so that they are nowhere else */
+  for (size_t at = 0; at < l->block;
+       at++) { /* lanes that are no records follow the first, so that they are nowhere else */
     x[at] = at % LANES < lanes ? x[at] : x[at / LANES * LANES];
   }
 }
@@ -277,8 +300,8 @@ static bool refresh(tacit_population_chain_t *c) {
 /* ---- theta with base numbers fixed ---- */
 
 /*
- * What the likelihood cannot be above: weights of whole numbers, whose largest is 1, add up to less than 3 scale + 1, and integrals of weights to
- * that.
+ * What the likelihood cannot be above: weights of whole numbers, whose largest is 1, add up to less than 3
+ * scale + 1, and integrals of weights to that.
  */
 static double most_log_lik(const tacit_population_run_t *run) {
   double most = 0;
@@ -297,20 +320,24 @@ static double carried_density(void *user, double t) {
     theta[j] = l->start[j] + t * l->direction[j];
   }
   double log_prior = tacit_population_log_prior(l->workspace, theta, NULL);
-  if (!isfinite(log_prior) || log_prior + most_log_lik(c->run) < l->floor) { /* records of such parameters may be large, and slow to come by */
+  if (!isfinite(log_prior) ||
+      log_prior + most_log_lik(c->run) <
+          l->floor) { /* records of such parameters may be large, and slow to come by */
     return -INFINITY;
   }
   memset(l->sums, 0, c->run->n_sums * sizeof *l->sums);
   for (size_t b = 0; b < l->n_blocks; b++) {
     double factor = l->is_pilot ? l->blocks[b].factor : 1;
-    if (factor > 0 && (!tacit_population_make(l->workspace, theta, l->base + b * l->block, l->trial_x) || !add_block(c, b, l->trial_x, factor, l->sums))) {
+    if (factor > 0 && (!tacit_population_make(l->workspace, theta, l->base + b * l->block, l->trial_x) ||
+                       !add_block(c, b, l->trial_x, factor, l->sums))) {
       return -INFINITY;
     }
   }
   return log_prior + set_log_lik(c, l->sums, NULL);
 }
 
-/* One slice along a direction that is drawn by `spread`, lower, or the identity. One in four is wide, to cross plateaus. */
+/* One slice along a direction that is drawn by `spread`, lower, or the identity. One in four is wide, to
+ * cross plateaus. */
 static void slice(tacit_population_chain_t *c, const double *spread) {
   tacit_latent_t *l = c->latent;
   size_t dim = c->walk->dim;
@@ -337,7 +364,9 @@ static bool to_base(tacit_population_chain_t *c) {
   bool ok = true;
   for (size_t b = 0; b < l->n_blocks; b++) {
     tacit_rng_uniforms(c->rng, l->block, l->uniforms);
-    ok = tacit_population_unmake(l->workspace, c->walk->theta, l->x + b * l->block, l->uniforms, l->base + b * l->block) && ok;
+    ok = tacit_population_unmake(l->workspace, c->walk->theta, l->x + b * l->block, l->uniforms,
+                                 l->base + b * l->block) &&
+         ok;
   }
   return ok;
 }
@@ -346,7 +375,8 @@ static bool of_base(tacit_population_chain_t *c) {
   tacit_latent_t *l = c->latent;
   bool ok = true;
   for (size_t b = 0; b < l->n_blocks; b++) {
-    ok = tacit_population_make(l->workspace, c->walk->theta, l->base + b * l->block, l->x + b * l->block) && ok;
+    ok = tacit_population_make(l->workspace, c->walk->theta, l->base + b * l->block, l->x + b * l->block) &&
+         ok;
   }
   return ok;
 }
@@ -405,13 +435,16 @@ static bool find_start(tacit_population_chain_t *c) {
 }
 
 static tacit_status_t refuse(tacit_population_chain_t *c) {
-  return tacit_error_set(
-      &c->outcome->err, TACIT_ERR_ARGUMENT, "model", "%s",
-      c->latent->is_misplaced
-          ? "a statistic of a record is no finite number, or beyond what its ints are declared to be: clamp it, fmin(fmax(x, 0), 10)"
-      : c->latent->is_not_one ? "the probabilities of a whole number of the record do not add up to 1 over the values that it is declared to have"
-      : c->latent->is_beyond  ? "a record's number came out beyond its declared bounds: bounds inside its range need a truncation, T[a, b]"
-                              : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
+  return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model", "%s",
+                         c->latent->is_misplaced
+                             ? "a statistic of a record is no finite number, or beyond what its ints are "
+                               "declared to be: clamp it, fmin(fmax(x, 0), 10)"
+                         : c->latent->is_not_one ? "the probabilities of a whole number of the record do not "
+                                                   "add up to 1 over the values that it is declared to have"
+                         : c->latent->is_beyond  ? "a record's number came out beyond its declared bounds: "
+                                                   "bounds inside its range need a truncation, T[a, b]"
+                                                 : "no parameters were found that agree with what was "
+                                                   "published: is a cell filled that the model cannot reach?");
 }
 
 tacit_status_t tacit_latent_begin(tacit_population_chain_t *c) {

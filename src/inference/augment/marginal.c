@@ -1,7 +1,8 @@
 /*
- * Inference without latent records. Cells of a table: their counts are all that matters, and are drawn exactly, pair by
- * pair. Sums: exactly, by inversion.c, where that applies; else by the central limit theorem the statistic of n records is
- * N(n m(theta), n V(theta)) with the moments of clamped records, and the noise is folded in exactly.
+ * Inference without latent records. Cells of a table: their counts are all that matters, and are drawn
+ * exactly, pair by pair. Sums: exactly, by inversion.c, where that applies; else by the central limit theorem
+ * the statistic of n records is N(n m(theta), n V(theta)) with the moments of clamped records, and the noise
+ * is folded in exactly.
  */
 #include "augment/augment_internal.h"
 
@@ -11,7 +12,8 @@
 static void poisson_moments(const tacit_chain_t *chain, double rate, double mean[2], double cov[3]) {
   double lower = chain->release->lower, upper = chain->release->upper, width = 12 * sqrt(rate) + 30;
   double first = fmax(floor(rate - width), 0), last = ceil(rate + width), mass = 0, linear = 0, square = 0;
-  double p = exp(first * log(rate) - rate - tacit_log_factorial(first)), centre = fmin(fmax(rate, lower), upper);
+  double p = exp(first * log(rate) - rate - tacit_log_factorial(first)),
+         centre = fmin(fmax(rate, lower), upper);
   for (double k = first; k <= last; k += 1) {
     double d = fmin(fmax(k, lower), upper) - centre;
     mass += p;
@@ -24,7 +26,8 @@ static void poisson_moments(const tacit_chain_t *chain, double rate, double mean
   cov[0] = square / mass - linear * linear;
 }
 
-static void record_moments(const tacit_chain_t *chain, double mean_or_rate, double sd, double mean[2], double cov[3]) {
+static void record_moments(const tacit_chain_t *chain, double mean_or_rate, double sd, double mean[2],
+                           double cov[3]) {
   double moments[4] = {0};
   if (chain->model->kind == TACIT_LATENT_POISSON) {
     poisson_moments(chain, mean_or_rate, mean, cov);
@@ -32,8 +35,8 @@ static void record_moments(const tacit_chain_t *chain, double mean_or_rate, doub
   }
   /* about the middle of the range, so that variances of clamped values do not cancel */
   double lower = chain->release->lower, upper = chain->release->upper, middle = 0.5 * (lower + upper);
-  tacit_clamped_normal_moments(mean_or_rate - middle, sd, lower - middle, upper - middle, chain->n_values == 2 ? 4 : 2,
-                               moments);
+  tacit_clamped_normal_moments(mean_or_rate - middle, sd, lower - middle, upper - middle,
+                               chain->n_values == 2 ? 4 : 2, moments);
   double a = moments[0], v = fmax(moments[1] - a * a, 0), c = moments[2] - a * moments[1];
   mean[0] = middle + a;
   cov[0] = v;

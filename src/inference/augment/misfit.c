@@ -1,7 +1,8 @@
 /*
- * Posterior predictive checks of what was published: could the model, at the chain's theta, have brought forth a number as far out as this one, or as
- * these together? Given theta a number is the sum over n records, drawn anew, plus noise; its tail is bounded by Bennett's inequality for the records
- * and the noise's own moment generating function, so that the p-values hold whatever n is. [docs/theory.md, 12.16]
+ * Posterior predictive checks of what was published: could the model, at the chain's theta, have brought
+ * forth a number as far out as this one, or as these together? Given theta a number is the sum over n
+ * records, drawn anew, plus noise; its tail is bounded by Bennett's inequality for the records and the
+ * noise's own moment generating function, so that the p-values hold whatever n is. [docs/theory.md, 12.16]
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -12,7 +13,8 @@ enum { LOOKS = 128 }; /* at draws of all chains, about */
 /* What a record of a group adds to each sum. */
 typedef struct moments {
   double *mean, *square, *low, *high; /* (n_sums) */
-  double n, share_unknown; /* records; by how much more than n records' the variance is, as means were found from records that were drawn */
+  double n, share_unknown; /* records; by how much more than n records' the variance is, as means were found
+                              from records that were drawn */
 } moments_t;
 
 struct tacit_misfit {
@@ -36,7 +38,8 @@ void tacit_misfit_free(tacit_misfit_t *m) {
   }
 }
 
-tacit_status_t tacit_misfit_new(tacit_misfit_t **misfit, const tacit_population_run_t *run, size_t chain, tacit_error_t *err) {
+tacit_status_t tacit_misfit_new(tacit_misfit_t **misfit, const tacit_population_run_t *run, size_t chain,
+                                tacit_error_t *err) {
   tacit_misfit_t *m = *misfit = tacit_alloc_zero(1, sizeof *m);
   if (m == NULL) {
     return tacit_error_memory(err);
@@ -90,13 +93,17 @@ static void find_of_cells(tacit_population_chain_t *c, size_t g) {
   moments_t *of = &c->misfit->moments[g];
   of->n = c->parts[g].n;
   for (size_t i = 0; i < group->n_cells; i++) {
-    moments_add(of, tacit_group_entries(group, i), group->n_entries, exp(c->parts[g].log_p[group->base[i]] + group->log_channel[i]));
+    moments_add(of, tacit_group_entries(group, i), group->n_entries,
+                exp(c->parts[g].log_p[group->base[i]] + group->log_channel[i]));
   }
 }
 
-static void take_record(void *user, const tacit_entry_t *entries, size_t n_entries) { moments_add(user, entries, n_entries, 1); }
+static void take_record(void *user, const tacit_entry_t *entries, size_t n_entries) {
+  moments_add(user, entries, n_entries, 1);
+}
 
-/* Over records that are drawn: as many as there are, or more. A count has half a record in it, and half outside, besides. */
+/* Over records that are drawn: as many as there are, or more. A count has half a record in it, and half
+ * outside, besides. */
 static bool find_of_records(tacit_population_chain_t *c, size_t g) {
   enum { LEAST = 1024 };
   const tacit_population_run_t *run = c->run;
@@ -117,31 +124,36 @@ static bool find_of_records(tacit_population_chain_t *c, size_t g) {
 
 /* ---- tails ---- */
 
-/* log E e^(s noise) of a value, s >= 0; discrete gaussian noise is below gaussian noise in this [Canonne2020]. */
+/* log E e^(s noise) of a value, s >= 0; discrete gaussian noise is below gaussian noise in this
+ * [Canonne2020]. */
 static double log_mgf_of_distribution(const tacit_noise_distribution_t *distribution, double s) {
   double b = distribution->as.scale;
   switch (distribution->as.noise) {
-    case TACIT_RELEASE_GAUSSIAN:
-    case TACIT_RELEASE_DISCRETE_GAUSSIAN:
-      return 0.5 * s * s * b * b;
-    case TACIT_RELEASE_LAPLACE:
-      return -log1p(-s * s * b * b);
-    case TACIT_RELEASE_DISCRETE_LAPLACE:
-      return 2 * log(-expm1(-1 / b)) - log(-expm1(s - 1 / b)) - log(-expm1(-s - 1 / b));
-    default:
-      return 0;
+  case TACIT_RELEASE_GAUSSIAN:
+  case TACIT_RELEASE_DISCRETE_GAUSSIAN:
+    return 0.5 * s * s * b * b;
+  case TACIT_RELEASE_LAPLACE:
+    return -log1p(-s * s * b * b);
+  case TACIT_RELEASE_DISCRETE_LAPLACE:
+    return 2 * log(-expm1(-1 / b)) - log(-expm1(s - 1 / b)) - log(-expm1(-s - 1 / b));
+  default:
+    return 0;
   }
 }
 
 /* Of the sum of m values' noise, less what all k were moved by, so that they add up. */
 static double log_mgf_of_noise(const tacit_noise_distribution_t *distribution, double m, double s) {
   double k = (double)distribution->n_sums;
-  return !distribution->as.adds_up ? m * log_mgf_of_distribution(distribution, s) : m * log_mgf_of_distribution(distribution, s * (1 - m / k)) + (k - m) * log_mgf_of_distribution(distribution, s * m / k);
+  return !distribution->as.adds_up ? m * log_mgf_of_distribution(distribution, s)
+                                   : m * log_mgf_of_distribution(distribution, s * (1 - m / k)) +
+                                         (k - m) * log_mgf_of_distribution(distribution, s * m / k);
 }
 
 static double variance_of_noise(const tacit_noise_distribution_t *distribution, double m) {
-  bool is_gaussian = distribution->as.noise == TACIT_RELEASE_GAUSSIAN || distribution->as.noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
-  double one = distribution->is_exact ? 0 : distribution->as.scale * distribution->as.scale * (is_gaussian ? 1 : 2);
+  bool is_gaussian = distribution->as.noise == TACIT_RELEASE_GAUSSIAN ||
+                     distribution->as.noise == TACIT_RELEASE_DISCRETE_GAUSSIAN;
+  double one =
+      distribution->is_exact ? 0 : distribution->as.scale * distribution->as.scale * (is_gaussian ? 1 : 2);
   return one * m * (distribution->as.adds_up ? 1 - m / (double)distribution->n_sums : 1);
 }
 
@@ -164,12 +176,14 @@ static void total_begin(total_t *total, const tacit_misfit_t *m, const tacit_rel
   total->n_parts = 0;
   for (size_t g = 0; g < m->n_groups; g++) {
     if ((r->groups >> g & 1) != 0) {
-      total->parts[total->n_parts++] = (part_t){.n = m->moments[g].n, .high = 1, .share_unknown = m->moments[g].share_unknown};
+      total->parts[total->n_parts++] =
+          (part_t){.n = m->moments[g].n, .high = 1, .share_unknown = m->moments[g].share_unknown};
     }
   }
 }
 
-/* Value k more. Rounded and moved ones, and those withheld, are sets of noisy ones. Sums of real numbers stand alone. */
+/* Value k more. Rounded and moved ones, and those withheld, are sets of noisy ones. Sums of real numbers
+ * stand alone. */
 static void total_add(total_t *total, const tacit_misfit_t *m, const tacit_population_run_t *run, size_t k) {
   const tacit_released_t *r = total->of;
   const tacit_noisy_t *as = &r->distribution.as;
@@ -183,17 +197,20 @@ static void total_add(total_t *total, const tacit_misfit_t *m, const tacit_popul
     if ((r->groups >> g & 1) != 0) {
       part_t *part = &total->parts[i++];
       part->mean += m->moments[g].mean[v];
-      part->variance = fmax((is_counted(r) ? part->mean : m->moments[g].square[v]) - part->mean * part->mean, 0);
+      part->variance =
+          fmax((is_counted(r) ? part->mean : m->moments[g].square[v]) - part->mean * part->mean, 0);
       part->low = is_counted(r) ? 0 : m->moments[g].low[v];
       part->high = is_counted(r) ? 1 : m->moments[g].high[v];
     }
   }
 }
 
-/* log E e^(s x), or more, of x of mean 0 and at most `far`: that of the distribution on far and one other point, which a count's is [Bennett1962]. */
+/* log E e^(s x), or more, of x of mean 0 and at most `far`: that of the distribution on far and one other
+ * point, which a count's is [Bennett1962]. */
 static double log_most_mgf(double variance, double far, double s) {
   double other = variance / far;
-  return s * (far + other) < 1e-5 ? 0.5 * s * s * variance : log1p((far * expm1(-s * other) + other * expm1(s * far)) / (far + other));
+  return s * (far + other) < 1e-5 ? 0.5 * s * s * variance
+                                  : log1p((far * expm1(-s * other) + other * expm1(s * far)) / (far + other));
 }
 
 /* A chance below e^this, of whatever s. */
@@ -202,7 +219,9 @@ static double log_bound(const total_t *t, double s) {
   for (size_t i = 0; i < t->n_parts; i++) {
     const part_t *p = &t->parts[i];
     double far = t->side > 0 ? p->high - p->mean : p->mean - p->low;
-    value += p->variance > 0 ? p->n * (log_most_mgf(p->variance, far, s) + 0.5 * p->share_unknown * p->variance * s * s) : 0;
+    value += p->variance > 0
+                 ? p->n * (log_most_mgf(p->variance, far, s) + 0.5 * p->share_unknown * p->variance * s * s)
+                 : 0;
   }
   return value;
 }
@@ -210,8 +229,10 @@ static double log_bound(const total_t *t, double s) {
 /* The least of a convex function, by golden sections. */
 static double least_bound(const total_t *t) {
   enum { DOUBLINGS = 200, SECTIONS = 40 };
-  bool is_laplace = t->of->distribution.as.noise == TACIT_RELEASE_LAPLACE || t->of->distribution.as.noise == TACIT_RELEASE_DISCRETE_LAPLACE;
-  double most = is_laplace ? 1 / t->of->distribution.as.scale : INFINITY, from = 0, to = fmin(1 / t->beyond, 0.5 * most);
+  bool is_laplace = t->of->distribution.as.noise == TACIT_RELEASE_LAPLACE ||
+                    t->of->distribution.as.noise == TACIT_RELEASE_DISCRETE_LAPLACE;
+  double most = is_laplace ? 1 / t->of->distribution.as.scale : INFINITY, from = 0,
+         to = fmin(1 / t->beyond, 0.5 * most);
   for (int i = 0; i < DOUBLINGS && log_bound(t, fmin(2 * to, 0.5 * (to + most))) < log_bound(t, to); i++) {
     to = fmin(2 * to, 0.5 * (to + most));
   }
@@ -227,7 +248,8 @@ static double least_bound(const total_t *t) {
   return fmin(log_bound(t, 0.5 * (from + to)), 0);
 }
 
-/* log P(noisy total as far out as the published one, on its side), or more: 0 where, of so many chances, nothing would follow. */
+/* log P(noisy total as far out as the published one, on its side), or more: 0 where, of so many chances,
+ * nothing would follow. */
 static double log_tail(total_t *t, double n_chances) {
   double mean = 0, variance = variance_of_noise(&t->of->distribution, t->n_values);
   for (size_t i = 0; i < t->n_parts; i++) {
@@ -242,7 +264,8 @@ static double log_tail(total_t *t, double n_chances) {
 /* ---- quantiles ---- */
 
 /* Shares of records below two candidates, `low` the lower one, of each group. */
-static double log_mgf_of_two(const tacit_misfit_t *m, const tacit_released_t *r, size_t low, size_t high, double at_low, double between) {
+static double log_mgf_of_two(const tacit_misfit_t *m, const tacit_released_t *r, size_t low, size_t high,
+                             double at_low, double between) {
   double value = 0;
   for (size_t g = 0; g < m->n_groups; g++) {
     const moments_t *of = &m->moments[g];
@@ -253,17 +276,20 @@ static double log_mgf_of_two(const tacit_misfit_t *m, const tacit_released_t *r,
     for (size_t i = 0; i <= high; i++) {
       *(i <= low ? &a : &b) += of->mean[r->first + i];
     }
-    double mean = a * at_low + b * between, variance = fmax(a * at_low * at_low + b * between * between - mean * mean, 0);
+    double mean = a * at_low + b * between,
+           variance = fmax(a * at_low * at_low + b * between * between - mean * mean, 0);
     value += of->n * (log1p(a * expm1(at_low) + b * expm1(between)) + 0.5 * of->share_unknown * variance);
   }
   return value;
 }
 
 /*
- * log P(candidate i is chosen), or more: e^(rho (|N_r - q n| - |N_i - q n|) / scale) is at least its probability beside candidate r, for all rho in
- * [0, 1], and N_i - q n, on the side where it should be, at most |N_i - q n|.
+ * log P(candidate i is chosen), or more: e^(rho (|N_r - q n| - |N_i - q n|) / scale) is at least its
+ * probability beside candidate r, for all rho in [0, 1], and N_i - q n, on the side where it should be, at
+ * most |N_i - q n|.
  */
-static double log_chosen(const tacit_misfit_t *m, const tacit_released_t *r, size_t i, size_t nearest, double at) {
+static double log_chosen(const tacit_misfit_t *m, const tacit_released_t *r, size_t i, size_t nearest,
+                         double at) {
   enum { STEPS = 32 };
   size_t low = i < nearest ? i : nearest, high = i < nearest ? nearest : i;
   double least = 0, sign = i > nearest ? 1 : -1; /* whether more records should be below i than are wanted */
@@ -301,7 +327,8 @@ static double log_further_choice(const tacit_misfit_t *m, const tacit_released_t
 
 /* ---- a look, and all of them ---- */
 
-/* Of a table also how many records have at most a level of a factor: distributions miss cells side by side. */
+/* Of a table also how many records have at most a level of a factor: distributions miss cells side by side.
+ */
 static double chances_of(const tacit_released_t *r) {
   double n = (double)r->distribution.n_sums;
   for (size_t f = 0; r->statistic != NULL && r->statistic->is_count && f < r->statistic->n_marks; f++) {
@@ -310,8 +337,8 @@ static double chances_of(const tacit_released_t *r) {
   return n;
 }
 
-static double log_least_of_factor(const tacit_misfit_t *m, const tacit_population_run_t *run, const tacit_released_t *r, size_t factor,
-                                  total_t *total) {
+static double log_least_of_factor(const tacit_misfit_t *m, const tacit_population_run_t *run,
+                                  const tacit_released_t *r, size_t factor, total_t *total) {
   size_t stride = 1, n_levels = r->statistic->extents[factor];
   double least = 0;
   for (size_t f = factor + 1; f < r->statistic->n_marks; f++) {

@@ -1,13 +1,9 @@
 /* Moments of normal records clamped to [lower, upper]. */
 #include "augment/augment_internal.h"
 
-static double normal_density(double z) {
-  return exp(-0.5 * z * z) * 0.39894228040143267794;
-}
+static double normal_density(double z) { return exp(-0.5 * z * z) * 0.39894228040143267794; }
 
-static double normal_cdf(double z) {
-  return 0.5 * erfc(-z * 0.70710678118654752440);
-}
+static double normal_cdf(double z) { return 0.5 * erfc(-z * 0.70710678118654752440); }
 
 double tacit_log_normal_cdf(double z) {
   if (z > -36) {
@@ -22,7 +18,8 @@ void tacit_normal_partial_moments(double lower, double upper, size_t n, double *
   double at_lower = normal_density(lower), at_upper = normal_density(upper);
   for (size_t k = 0; k < n; k++) {
     if (k == 0) { /* in the tail that does not cancel */
-      partial[0] = lower > 0 ? normal_cdf(-lower) - normal_cdf(-upper) : normal_cdf(upper) - normal_cdf(lower);
+      partial[0] =
+          lower > 0 ? normal_cdf(-lower) - normal_cdf(-upper) : normal_cdf(upper) - normal_cdf(lower);
     } else {
       partial[k] = (k > 1 ? (double)(k - 1) * partial[k - 2] : 0) + at_lower - at_upper;
       at_lower *= lower;
@@ -31,7 +28,8 @@ void tacit_normal_partial_moments(double lower, double upper, size_t n, double *
   }
 }
 
-void tacit_clamped_normal_moments(double mean, double sd, double lower, double upper, size_t n, double *moments) {
+void tacit_clamped_normal_moments(double mean, double sd, double lower, double upper, size_t n,
+                                  double *moments) {
   static const double binomial[5][5] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}};
   double a = (lower - mean) / sd, b = (upper - mean) / sd, partial[5];
   tacit_normal_partial_moments(a, b, n + 1, partial);

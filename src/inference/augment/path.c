@@ -3,10 +3,11 @@
  *
  *     log p(theta) - sum z_i^2 / 2 + log g(y | sum t(mean + sd z_i)),
  *
- * whose negative Hessian at a point where all records are alike is diag(prior curvature, 1 .. 1) + sum_j w_j g_j g_j'
- * with g_j = (gradient in theta, c_j, .., c_j). On (theta, sum z / sqrt n) that is a small matrix B, on the orthogonal
- * complement the identity: sampling momenta and M^-1 p are O(n) and exact. For known sd this is the image under
- * x = mean + sd z of the arrow plus rank one of the papers, and HMC does not see linear maps.
+ * whose negative Hessian at a point where all records are alike is diag(prior curvature, 1 .. 1) + sum_j w_j
+ * g_j g_j' with g_j = (gradient in theta, c_j, .., c_j). On (theta, sum z / sqrt n) that is a small matrix B,
+ * on the orthogonal complement the identity: sampling momenta and M^-1 p are O(n) and exact. For known sd
+ * this is the image under x = mean + sd z of the arrow plus rank one of the papers, and HMC does not see
+ * linear maps.
  */
 #include <string.h>
 
@@ -15,18 +16,14 @@
 #include "augment/augment_internal.h"
 #include "augment/path_kernel.h"
 
-static bool is_joint(const tacit_chain_t *chain) {
-  return chain->settings->path == TACIT_PATH_JOINT;
-}
+static bool is_joint(const tacit_chain_t *chain) { return chain->settings->path == TACIT_PATH_JOINT; }
 
 static double noise_force(const tacit_chain_t *chain, size_t j, double residual) {
   double w = chain->weight[j];
   return chain->is_laplace ? (residual > 0 ? w : residual < 0 ? -w : 0) : 2 * w * residual;
 }
 
-static bool is_full(const tacit_chain_t *chain) {
-  return chain->n_values == 2 || chain->path->dim == 2;
-}
+static bool is_full(const tacit_chain_t *chain) { return chain->n_values == 2 || chain->path->dim == 2; }
 
 static tacit_path_point_t point_at(const tacit_chain_t *chain, double mean, double sd) {
   return (tacit_path_point_t){mean, sd, chain->release->lower, chain->release->upper, is_full(chain)};
@@ -35,8 +32,10 @@ static tacit_path_point_t point_at(const tacit_chain_t *chain, double mean, doub
 /* A kick by the derivative in z at the point of the last evaluation. */
 static tacit_path_leap_t leap_from(const tacit_chain_t *chain, double mean, double sd, double kick) {
   const tacit_path_t *path = chain->path;
-  return (tacit_path_leap_t){
-      .before = point_at(chain, mean, sd), .force = sd * path->force[0], .force_c = 2 * sd * path->force[1], .kick = kick};
+  return (tacit_path_leap_t){.before = point_at(chain, mean, sd),
+                             .force = sd * path->force[0],
+                             .force_c = 2 * sd * path->force[1],
+                             .kick = kick};
 }
 
 /* Potential and gradient of the small coordinates from the sums. */
@@ -80,8 +79,8 @@ void tacit_path_evaluate(tacit_chain_t *chain, double *gradient) {
 }
 
 /*
- * Joint paths: kick all momenta by leap.kick times the gradient, then drift z by leap.step times the velocity, whose common
- * part is leap.common, and evaluate there. One pass.
+ * Joint paths: kick all momenta by leap.kick times the gradient, then drift z by leap.step times the
+ * velocity, whose common part is leap.common, and evaluate there. One pass.
  */
 static void advance(tacit_chain_t *chain, tacit_path_leap_t leap) {
   tacit_path_t *path = chain->path;
@@ -117,7 +116,8 @@ static void kick_small(tacit_path_t *path, double weight) {
 /* Kick by `kick`, then drift by `step`, then evaluate. */
 static void kick_and_drift(tacit_chain_t *chain, double kick, double step) {
   tacit_path_t *path = chain->path;
-  double velocity[TACIT_MAX_SMALL], mean = path->mean, sd = exp(path->log_sd), root_n = sqrt((double)chain->n);
+  double velocity[TACIT_MAX_SMALL], mean = path->mean, sd = exp(path->log_sd),
+                                    root_n = sqrt((double)chain->n);
   kick_small(path, kick);
   tacit_path_velocity(path, path->small, velocity);
   path->mean += step * velocity[0];
@@ -233,7 +233,8 @@ void tacit_path_step(tacit_chain_t *chain) {
     kick_and_drift(chain, l == 0 ? 0.5 * step : step, step);
   }
   close_path(chain, 0.5 * step);
-  double log_accept = before - path->potential - kinetic(chain); /* NaN where the path left the numbers: rejected */
+  double log_accept =
+      before - path->potential - kinetic(chain); /* NaN where the path left the numbers: rejected */
   chain->path_accept = log_accept >= 0 ? 1 : log_accept < 0 ? exp(log_accept) : 0;
   if (tacit_rng_uniform(chain->rng) < chain->path_accept) {
     accept_path(chain);
@@ -245,11 +246,13 @@ void tacit_path_step(tacit_chain_t *chain) {
 
 /* ---- mass ---- */
 
-/* Gradient of the j-th statistic in (theta, sum z / sqrt n) with its derivatives at their expectations, or unclamped. */
+/* Gradient of the j-th statistic in (theta, sum z / sqrt n) with its derivatives at their expectations, or
+ * unclamped. */
 static void expected_gradient(const tacit_chain_t *chain, size_t j, double *out) {
   double mean = chain->hat_mean, sd = chain->hat_sd, partial[3] = {1, 0, 1}, n = (double)chain->n;
   if (chain->settings->smooth_mass) {
-    tacit_normal_partial_moments((chain->release->lower - mean) / sd, (chain->release->upper - mean) / sd, 3, partial);
+    tacit_normal_partial_moments((chain->release->lower - mean) / sd, (chain->release->upper - mean) / sd, 3,
+                                 partial);
   }
   double slope = j == 0 ? partial[0] : 2 * (mean * partial[0] + sd * partial[1]);
   double slope_z = j == 0 ? partial[1] : 2 * (mean * partial[1] + sd * partial[2]);
@@ -277,7 +280,8 @@ static void set_mass(tacit_chain_t *chain) {
   path->mass[1][1] = 4 * model->variance_scale / (chain->hat_sd * chain->hat_sd);
   path->mass[path->dim][path->dim] = 1;
   for (size_t j = 0; j < chain->n_values; j++) {
-    /* Laplace noise has no curvature: that of the Gaussian with the same variance, 1 / (2 scale^2), stands for it */
+    /* Laplace noise has no curvature: that of the Gaussian with the same variance, 1 / (2 scale^2), stands
+     * for it */
     double w = chain->weight[j], curvature = chain->is_laplace ? 0.5 * w * w : 2 * w, g[TACIT_MAX_SMALL];
     expected_gradient(chain, j, g);
     for (size_t a = 0; a <= path->dim; a++) {

@@ -8,6 +8,4 @@ extern const tacit_path_kernel_t tacit_path_kernel_avx2;
 extern const tacit_path_kernel_t tacit_path_kernel_avx512;
 #endif
 
-const tacit_path_kernel_t *tacit_path_kernel(void) {
-  return TACIT_ISA_SELECT(tacit_path_kernel);
-}
+const tacit_path_kernel_t *tacit_path_kernel(void) { return TACIT_ISA_SELECT(tacit_path_kernel); }

@@ -28,9 +28,10 @@ static void finish(const lanes_t *lanes, tacit_path_sums_t *sums) {
 }
 
 /* Piece k of eight records; present: 1, or 0 for padding, whose z is 0. */
-TACIT_INLINE void add_point(lanes_t *sums, size_t k, vdouble z, vdouble present, const tacit_path_point_t *at, bool is_full) {
+TACIT_INLINE void add_point(lanes_t *sums, size_t k, vdouble z, vdouble present, const tacit_path_point_t *at,
+                            bool is_full) {
   vdouble x = at->mean + at->sd * z;
-  vlong below = x < at->lower, above = x > at->upper;
+  vlong below = x<at->lower, above = x> at->upper;
   vdouble c = vdouble_select(below, vdouble_set(at->lower), vdouble_select(above, vdouble_set(at->upper), x));
   vdouble inside = (vdouble)(~(below | above) & (vlong)present);
   sums->first[k] += present * c;
@@ -45,12 +46,14 @@ TACIT_INLINE void add_point(lanes_t *sums, size_t k, vdouble z, vdouble present,
   }
 }
 
-TACIT_INLINE void evaluate_as(size_t n, const tacit_path_point_t *at, const double *z, double shift, bool is_full,
-                              tacit_path_sums_t *out) {
+TACIT_INLINE void evaluate_as(size_t n, const tacit_path_point_t *at, const double *z, double shift,
+                              bool is_full, tacit_path_sums_t *out) {
   lanes_t sums = {0};
   size_t i = 0;
   for (; i + TACIT_PATH_LANES <= n; i += TACIT_PATH_LANES) {
-    EACH_PIECE(k) { add_point(&sums, k, vdouble_load(z + i + k * DOUBLE_LANES) + shift, vdouble_set(1), at, is_full); }
+    EACH_PIECE(k) {
+      add_point(&sums, k, vdouble_load(z + i + k * DOUBLE_LANES) + shift, vdouble_set(1), at, is_full);
+    }
   }
   if (i < n) {
     double present[TACIT_PATH_LANES] = {0};
@@ -65,7 +68,8 @@ TACIT_INLINE void evaluate_as(size_t n, const tacit_path_point_t *at, const doub
   finish(&sums, out);
 }
 
-static void evaluate(size_t n, const tacit_path_point_t *at, const double *z, double shift, tacit_path_sums_t *sums) {
+static void evaluate(size_t n, const tacit_path_point_t *at, const double *z, double shift,
+                     tacit_path_sums_t *sums) {
   at->is_full ? evaluate_as(n, at, z, shift, true, sums) : evaluate_as(n, at, z, shift, false, sums);
 }
 
@@ -78,17 +82,19 @@ TACIT_INLINE vdouble gradient(const tacit_path_leap_t *leap, vdouble z, bool is_
   return (vdouble)(~outside & (vlong)force) - z;
 }
 
-TACIT_INLINE void advance_piece(lanes_t *sums, size_t k, const tacit_path_leap_t *leap, const tacit_path_point_t *after,
-                                double *zs, double *momenta, vdouble present, bool is_full) {
-  vdouble z = vdouble_load(zs), momentum = vdouble_load(momenta) + leap->kick * (present * gradient(leap, z, is_full));
+TACIT_INLINE void advance_piece(lanes_t *sums, size_t k, const tacit_path_leap_t *leap,
+                                const tacit_path_point_t *after, double *zs, double *momenta, vdouble present,
+                                bool is_full) {
+  vdouble z = vdouble_load(zs),
+          momentum = vdouble_load(momenta) + leap->kick * (present * gradient(leap, z, is_full));
   z += present * (leap->step * (momentum + leap->common));
   vdouble_store(momenta, momentum);
   vdouble_store(zs, z);
   add_point(sums, k, z, present, after, is_full);
 }
 
-TACIT_INLINE void advance_as(size_t n, const tacit_path_leap_t *leap, const tacit_path_point_t *after, double *z,
-                             double *momenta, bool is_full, tacit_path_sums_t *out) {
+TACIT_INLINE void advance_as(size_t n, const tacit_path_leap_t *leap, const tacit_path_point_t *after,
+                             double *z, double *momenta, bool is_full, tacit_path_sums_t *out) {
   lanes_t sums = {0};
   size_t i = 0;
   for (; i + TACIT_PATH_LANES <= n; i += TACIT_PATH_LANES) {
@@ -104,15 +110,17 @@ TACIT_INLINE void advance_as(size_t n, const tacit_path_leap_t *leap, const taci
     }
     EACH_PIECE(k) {
       size_t at = i + k * DOUBLE_LANES;
-      advance_piece(&sums, k, leap, after, z + at, momenta + at, vdouble_load(present + k * DOUBLE_LANES), is_full);
+      advance_piece(&sums, k, leap, after, z + at, momenta + at, vdouble_load(present + k * DOUBLE_LANES),
+                    is_full);
     }
   }
   finish(&sums, out);
 }
 
-static void advance(size_t n, const tacit_path_leap_t *leap, const tacit_path_point_t *after, double *z, double *momenta,
-                    tacit_path_sums_t *sums) {
-  after->is_full ? advance_as(n, leap, after, z, momenta, true, sums) : advance_as(n, leap, after, z, momenta, false, sums);
+static void advance(size_t n, const tacit_path_leap_t *leap, const tacit_path_point_t *after, double *z,
+                    double *momenta, tacit_path_sums_t *sums) {
+  after->is_full ? advance_as(n, leap, after, z, momenta, true, sums)
+                 : advance_as(n, leap, after, z, momenta, false, sums);
 }
 
 #define TABLE_NAME_(isa) tacit_path_kernel_##isa

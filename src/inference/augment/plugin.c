@@ -1,6 +1,6 @@
 /*
- * A user's own model and mechanism: Gibbs sweeps of [Ju2022, algorithm 1] over latent records, slices in theta. Everything
- * problem-specific is a function of the user's.
+ * A user's own model and mechanism: Gibbs sweeps of [Ju2022, algorithm 1] over latent records, slices in
+ * theta. Everything problem-specific is a function of the user's.
  */
 #include <string.h>
 
@@ -12,11 +12,11 @@ typedef struct state {
   const tacit_augment_plugin_t *plugin;
   tacit_rng_t *rng;
   size_t n;
-  double *theta, *trial;            /* shape (n_theta) */
-  double *records, *proposal;       /* shapes (n, record_size), (record_size) */
-  double *residual, *moved;         /* shape (n_values): values minus the statistic of the records */
-  double *before, *after;           /* shape (n_values) */
-  size_t coordinate;                /* of the slice at hand */
+  double *theta, *trial;      /* shape (n_theta) */
+  double *records, *proposal; /* shapes (n, record_size), (record_size) */
+  double *residual, *moved;   /* shape (n_values): values minus the statistic of the records */
+  double *before, *after;     /* shape (n_values) */
+  size_t coordinate;          /* of the slice at hand */
   double n_proposed, n_accepted, min_log_ratio;
 } state_t;
 
@@ -79,11 +79,12 @@ static void update_theta(state_t *s) {
   }
 }
 
-static tacit_status_t check(const tacit_augment_plugin_t *p, size_t n_records, const tacit_augment_settings_t *settings,
-                            tacit_error_t *err) {
-  bool is_complete = p->draw_record != NULL && p->statistic != NULL && p->log_noise != NULL && p->log_density != NULL;
-  bool ok = is_complete && p->start != NULL && p->width != NULL && p->values != NULL && p->n_theta >= 1 && p->record_size >= 1 &&
-            p->n_values >= 1 && n_records >= 1;
+static tacit_status_t check(const tacit_augment_plugin_t *p, size_t n_records,
+                            const tacit_augment_settings_t *settings, tacit_error_t *err) {
+  bool is_complete =
+      p->draw_record != NULL && p->statistic != NULL && p->log_noise != NULL && p->log_density != NULL;
+  bool ok = is_complete && p->start != NULL && p->width != NULL && p->values != NULL && p->n_theta >= 1 &&
+            p->record_size >= 1 && p->n_values >= 1 && n_records >= 1;
   for (size_t j = 0; ok && j < p->n_theta; j++) {
     ok = isfinite(p->start[j]) && p->width[j] > 0 && isfinite(p->width[j]);
   }
@@ -91,8 +92,9 @@ static tacit_status_t check(const tacit_augment_plugin_t *p, size_t n_records, c
     ok = isfinite(p->values[k]);
   }
   if (!ok) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "plugin",
-                           "a plug-in needs all of its functions, records, finite values and start, and widths above 0");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "plugin",
+        "a plug-in needs all of its functions, records, finite values and start, and widths above 0");
   }
   if (settings->n_chains < 1 || settings->n_draws < 1 || settings->thin < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws", "chains, draws and thin must be at least 1");
@@ -100,11 +102,12 @@ static tacit_status_t check(const tacit_augment_plugin_t *p, size_t n_records, c
   return TACIT_OK;
 }
 
-static tacit_status_t state_init(state_t *s, const tacit_augment_plugin_t *p, size_t n, const tacit_augment_settings_t *settings,
-                                 size_t chain, tacit_error_t *err) {
+static tacit_status_t state_init(state_t *s, const tacit_augment_plugin_t *p, size_t n,
+                                 const tacit_augment_settings_t *settings, size_t chain, tacit_error_t *err) {
   *s = (state_t){.plugin = p, .n = n};
   double **arrays[] = {&s->theta, &s->trial, &s->proposal, &s->residual, &s->moved, &s->before, &s->after};
-  size_t sizes[] = {p->n_theta, p->n_theta, p->record_size, p->n_values, p->n_values, p->n_values, p->n_values};
+  size_t sizes[] = {p->n_theta,  p->n_theta,  p->record_size, p->n_values,
+                    p->n_values, p->n_values, p->n_values};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
     if (*arrays[i] == NULL) {
@@ -125,7 +128,9 @@ static tacit_status_t state_init(state_t *s, const tacit_augment_plugin_t *p, si
     s->theta[j] = p->start[j];
     memcpy(s->trial, s->theta, p->n_theta * sizeof *s->trial);
     s->trial[j] = near;
-    s->theta[j] = p->log_density(p->user, s->trial, 0, s->records) > -INFINITY ? near : p->start[j]; /* the prior's support */
+    s->theta[j] = p->log_density(p->user, s->trial, 0, s->records) > -INFINITY
+                      ? near
+                      : p->start[j]; /* the prior's support */
   }
   for (size_t i = 0; i < n; i++) {
     p->draw_record(p->user, s->theta, s->rng, s->records + i * p->record_size);
@@ -134,7 +139,8 @@ static tacit_status_t state_init(state_t *s, const tacit_augment_plugin_t *p, si
 }
 
 static void state_clear(state_t *s) {
-  double *arrays[] = {s->theta, s->trial, s->records, s->proposal, s->residual, s->moved, s->before, s->after};
+  double *arrays[] = {s->theta,    s->trial, s->records, s->proposal,
+                      s->residual, s->moved, s->before,  s->after};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -142,7 +148,8 @@ static void state_clear(state_t *s) {
 }
 
 /* All iterations of a chain; false if it was stopped. */
-static bool run_chain(state_t *s, const tacit_augment_settings_t *settings, size_t chain, tacit_draws_t *draws) {
+static bool run_chain(state_t *s, const tacit_augment_settings_t *settings, size_t chain,
+                      tacit_draws_t *draws) {
   size_t n_iterations = settings->n_warmup + settings->n_draws * settings->thin, row = 0;
   for (size_t i = 0; i < n_iterations; i++) {
     if (settings->proceed != NULL && !settings->proceed(chain, i, settings->user)) {
@@ -157,9 +164,9 @@ static bool run_chain(state_t *s, const tacit_augment_settings_t *settings, size
     if (is_warmup || (i - settings->n_warmup + 1) % settings->thin == 0) {
       size_t length = draws->n_warmup + draws->n_draws;
       memcpy(tacit_draws_row(draws, chain, row), s->theta, s->plugin->n_theta * sizeof *s->theta);
-      draws->stats[chain * length + row] = (tacit_draw_stats_t){
-          .log_prior = s->plugin->log_density(s->plugin->user, s->theta, 0, s->records),
-          .accept_stat = (s->n_accepted - accepted) / (double)s->n};
+      draws->stats[chain * length + row] =
+          (tacit_draw_stats_t){.log_prior = s->plugin->log_density(s->plugin->user, s->theta, 0, s->records),
+                               .accept_stat = (s->n_accepted - accepted) / (double)s->n};
       row++;
     }
     if (i + 1 == settings->n_warmup) {
@@ -176,7 +183,8 @@ tacit_status_t tacit_augment_with_plugin(const tacit_augment_plugin_t *plugin, s
   double proposed = 0, accepted = 0, least = 0;
   bool is_complete = true;
   tacit_status_t status = check(plugin, n_records, settings, err);
-  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, plugin->n_theta, err));
+  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
+                                      plugin->n_theta, err));
   draws->n_saved = status == TACIT_OK ? draws->n_warmup + draws->n_draws : 0;
   for (size_t chain = 0; chain < settings->n_chains && status == TACIT_OK && is_complete; chain++) {
     state_t state;
@@ -186,7 +194,8 @@ tacit_status_t tacit_augment_with_plugin(const tacit_augment_plugin_t *plugin, s
       proposed += state.n_proposed;
       accepted += state.n_accepted;
       least = fmin(least, state.min_log_ratio);
-      draws->n_saved = is_complete || chain + 1 == settings->n_chains ? draws->n_saved : 0; /* later chains have nothing */
+      draws->n_saved =
+          is_complete || chain + 1 == settings->n_chains ? draws->n_saved : 0; /* later chains have nothing */
     }
     state_clear(&state);
   }

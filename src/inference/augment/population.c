@@ -1,9 +1,10 @@
 /*
- * Records of a program, given what was published of their statistics: chains of theta and the records (latent.c), or, where the statistics take
- * finitely many values, of theta and the number of records in each cell.
+ * Records of a program, given what was published of their statistics: chains of theta and the records
+ * (latent.c), or, where the statistics take finitely many values, of theta and the number of records in each
+ * cell.
  *
- * There the published values see the counts alone, y ~ g(. | sum_c N_c t_c), and the counts see theta through the cells' probabilities. So
- * theta given N has the density p(theta) prod_c p_c(theta)^N_c.
+ * There the published values see the counts alone, y ~ g(. | sum_c N_c t_c), and the counts see theta through
+ * the cells' probabilities. So theta given N has the density p(theta) prod_c p_c(theta)^N_c.
  */
 #include <string.h>
 
@@ -13,12 +14,14 @@
 
 /* ---- theta ---- */
 
-/* Where a trajectory has lost its way: beyond it nothing would be accepted, and nothing has to be integrated. */
+/* Where a trajectory has lost its way: beyond it nothing would be accepted, and nothing has to be integrated.
+ */
 static const double FAR_BELOW = 1000;
 
 /*
- * Where a record's density could not be integrated, a point that is at least this far below the chain's, and 2 for each parameter, is one where no
- * chain comes to: distributions as wide as the doubles, or all but a point. Nearer, the run says so.
+ * Where a record's density could not be integrated, a point that is at least this far below the chain's, and
+ * 2 for each parameter, is one where no chain comes to: distributions as wide as the doubles, or all but a
+ * point. Nearer, the run says so.
  */
 static const double NEVER_BELOW = 20;
 
@@ -43,16 +46,20 @@ static double most_found(const tacit_population_part_t *part, size_t n_cells, do
   return most;
 }
 
-double tacit_population_chain_log_prior(const tacit_population_chain_t *c, const double *theta, double *grad) {
+double tacit_population_chain_log_prior(const tacit_population_chain_t *c, const double *theta,
+                                        double *grad) {
   return c->run->table != NULL ? tacit_table_log_prior(c->run->table, theta, grad)
-                               : tacit_population_log_prior(tacit_distribution_workspace(c->parts[0].distribution), theta, grad);
+                               : tacit_population_log_prior(
+                                     tacit_distribution_workspace(c->parts[0].distribution), theta, grad);
 }
 
-bool tacit_population_set_distribution(tacit_population_chain_t *c, size_t g, const double *theta, double others) {
+bool tacit_population_set_distribution(tacit_population_chain_t *c, size_t g, const double *theta,
+                                       double others) {
   tacit_population_part_t *part = &c->parts[g];
   size_t n_cells = c->run->groups[g].apart.n_cells;
   double total;
-  tacit_distribution_outcome_t outcome = tacit_distribution_set(part->distribution, theta, part->trial_log_p, &total);
+  tacit_distribution_outcome_t outcome =
+      tacit_distribution_set(part->distribution, theta, part->trial_log_p, &total);
   if (outcome == TACIT_DISTRIBUTION_NOT_ONE) {
     double most = most_of(part, n_cells);
     most = total < 1 ? fmin(most, most_found(part, n_cells, 1 - total)) : most;
@@ -65,7 +72,8 @@ bool tacit_population_set_distribution(tacit_population_chain_t *c, size_t g, co
 }
 
 /* What the records of a group say, and its gradient; `others` is the rest of the log density, or more. */
-static double add_group(tacit_population_chain_t *c, size_t g, const double *theta, double others, double *grad) {
+static double add_group(tacit_population_chain_t *c, size_t g, const double *theta, double others,
+                        double *grad) {
   tacit_population_part_t *part = &c->parts[g];
   size_t n_cells = c->run->groups[g].apart.n_cells;
   double value = 0;
@@ -122,14 +130,17 @@ static void choose_walk(tacit_population_chain_t *c, size_t i) {
 static tacit_status_t refuse_start(tacit_population_chain_t *c) {
   if (c->n_not_one > 0) {
     return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model",
-                           "the density of a record adds up to 1 %+.3g over the values that it is declared to have: every number of the data "
-                           "needs a distribution, and bounds inside its range a truncation, T[a, b]", c->worst - 1);
+                           "the density of a record adds up to 1 %+.3g over the values that it is declared "
+                           "to have: every number of the data "
+                           "needs a distribution, and bounds inside its range a truncation, T[a, b]",
+                           c->worst - 1);
   }
-  return tacit_error_set(
-      &c->outcome->err, TACIT_ERR_ARGUMENT, "model",
-      c->has_no_number ? "the density of a record is no finite number for some of the values that it is declared to have: give it the bounds of its "
-                         "distribution, real<lower=0>"
-                       : "no parameters were found that agree with what was published: is a cell filled that the model cannot reach?");
+  return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model",
+                         c->has_no_number ? "the density of a record is no finite number for some of the "
+                                            "values that it is declared to have: give it the bounds of its "
+                                            "distribution, real<lower=0>"
+                                          : "no parameters were found that agree with what was published: is "
+                                            "a cell filled that the model cannot reach?");
 }
 
 static tacit_status_t begin_cells(tacit_population_chain_t *c) {
@@ -145,7 +156,8 @@ static tacit_status_t begin_cells(tacit_population_chain_t *c) {
     if (!tacit_trajectory_start(c->walk, c->rng)) {
       return refuse_start(c);
     }
-    if (c->run->table != NULL) { /* theta moves as far as the counts of the moment let it, along all of which the curvature is known */
+    if (c->run->table != NULL) { /* theta moves as far as the counts of the moment let it, along all of which
+                                    the curvature is known */
       tacit_trajectory_start_at(c->walk);
     }
   }
@@ -161,9 +173,11 @@ static tacit_status_t make_parts(tacit_population_chain_t *c) {
   }
   for (size_t g = 0; g < run->n_groups && status == TACIT_OK; g++) {
     tacit_population_part_t *part = &c->parts[g];
-    double **arrays[] = {&part->counts, &part->trial_counts, &part->more, &part->apart, &part->log_p, &part->trial_log_p};
+    double **arrays[] = {&part->counts, &part->trial_counts, &part->more,
+                         &part->apart,  &part->log_p,        &part->trial_log_p};
     for (size_t i = 0; i < 6; i++) {
-      *arrays[i] = tacit_alloc_zero(i > 2 ? run->groups[g].apart.n_cells : run->groups[g].n_cells, sizeof **arrays[i]);
+      *arrays[i] =
+          tacit_alloc_zero(i > 2 ? run->groups[g].apart.n_cells : run->groups[g].n_cells, sizeof **arrays[i]);
       if (*arrays[i] == NULL) {
         return tacit_error_memory(&c->outcome->err);
       }
@@ -189,14 +203,20 @@ static tacit_status_t allow_single(tacit_trajectory_t *w, size_t n, tacit_error_
 
 static tacit_status_t make_walks(tacit_population_chain_t *c, tacit_trajectory_density of) {
   const tacit_table_distribution_t *table = c->run->table;
-  size_t n = table != NULL ? c->run->n_groups : 1, dim = table != NULL ? table->n_effects : tacit_population_n_parameters(c->run->population);
+  size_t n = table != NULL ? c->run->n_groups : 1,
+         dim = table != NULL ? table->n_effects : tacit_population_n_parameters(c->run->population);
   c->walks = tacit_alloc_zero(n, sizeof *c->walks);
-  c->table_workspace = table != NULL ? tacit_alloc_zero(tacit_table_n_values(table), sizeof *c->table_workspace) : NULL;
-  tacit_status_t status = c->walks != NULL && (table == NULL || c->table_workspace != NULL) ? TACIT_OK : tacit_error_memory(&c->outcome->err);
+  c->table_workspace =
+      table != NULL ? tacit_alloc_zero(tacit_table_n_values(table), sizeof *c->table_workspace) : NULL;
+  tacit_status_t status = c->walks != NULL && (table == NULL || c->table_workspace != NULL)
+                              ? TACIT_OK
+                              : tacit_error_memory(&c->outcome->err);
   for (; status == TACIT_OK && c->n_walks < n; c->n_walks++) {
     status = tacit_trajectory_init(&c->walks[c->n_walks], dim, of, c, &c->outcome->err);
     c->walks[c->n_walks].carry_width = 1;
-    status = status == TACIT_OK && table != NULL ? allow_single(&c->walks[c->n_walks], tacit_table_n_values(table), &c->outcome->err) : status;
+    status = status == TACIT_OK && table != NULL
+                 ? allow_single(&c->walks[c->n_walks], tacit_table_n_values(table), &c->outcome->err)
+                 : status;
   }
   if (status == TACIT_OK) {
     choose_walk(c, 0);
@@ -211,10 +231,13 @@ static tacit_status_t begin(tacit_population_chain_t *c, const tacit_population_
   c->sums = tacit_alloc_zero(run->n_sums, sizeof *c->sums);
   c->trial_sums = tacit_alloc_zero(run->n_sums, sizeof *c->trial_sums);
   c->workspace = tacit_alloc_zero(2 * run->n_sums, sizeof *c->workspace);
-  tacit_status_t status = c->sums != NULL && c->trial_sums != NULL && c->workspace != NULL ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err)
-                                                             : tacit_error_memory(&c->outcome->err);
+  tacit_status_t status = c->sums != NULL && c->trial_sums != NULL && c->workspace != NULL
+                              ? tacit_rng_new(&c->rng, run->chains.settings->key, index, &c->outcome->err)
+                              : tacit_error_memory(&c->outcome->err);
   status = status == TACIT_OK ? (is_latent ? tacit_latent_new(c, &c->outcome->err) : make_parts(c)) : status;
-  status = status == TACIT_OK && run->chains.settings->misfit != NULL ? tacit_misfit_new(&c->misfit, run, index, &c->outcome->err) : status;
+  status = status == TACIT_OK && run->chains.settings->misfit != NULL
+               ? tacit_misfit_new(&c->misfit, run, index, &c->outcome->err)
+               : status;
   status = status == TACIT_OK ? make_walks(c, is_latent ? tacit_latent_density : density) : status;
   return status != TACIT_OK ? status : is_latent ? tacit_latent_begin(c) : begin_cells(c);
 }
@@ -283,7 +306,9 @@ static double keep_table(tacit_population_chain_t *c, double *to) {
 
 static double keep_program(tacit_population_chain_t *c, double *to) {
   const tacit_population_run_t *run = c->run;
-  tacit_population_workspace_t *workspace = c->latent != NULL ? tacit_latent_workspace(c->latent) : tacit_distribution_workspace(c->parts[0].distribution);
+  tacit_population_workspace_t *workspace = c->latent != NULL
+                                                ? tacit_latent_workspace(c->latent)
+                                                : tacit_distribution_workspace(c->parts[0].distribution);
   tacit_population_report(workspace, c->walk->theta, to);
   size_t at = tacit_population_n_reported(run->population);
   for (size_t g = 0; g < run->n_groups; g++) {
@@ -296,9 +321,13 @@ static double keep_program(tacit_population_chain_t *c, double *to) {
 
 static void keep(tacit_population_chain_t *c, size_t index, size_t row, double accept) {
   tacit_draws_t *draws = c->run->chains.draws;
-  double *to = tacit_draws_row(draws, index, row), log_prior = c->run->table != NULL ? keep_table(c, to) : keep_program(c, to);
-  draws->stats[index * (draws->n_warmup + draws->n_draws) + row] = (tacit_draw_stats_t){
-      .log_prior = log_prior, .accept_stat = accept, .step_size = c->walks[0].step_size, .n_leapfrog = (double)c->walks[0].n_leapfrog};
+  double *to = tacit_draws_row(draws, index, row),
+         log_prior = c->run->table != NULL ? keep_table(c, to) : keep_program(c, to);
+  draws->stats[index * (draws->n_warmup + draws->n_draws) + row] =
+      (tacit_draw_stats_t){.log_prior = log_prior,
+                           .accept_stat = accept,
+                           .step_size = c->walks[0].step_size,
+                           .n_leapfrog = (double)c->walks[0].n_leapfrog};
 }
 
 static void begin_task(void *user, size_t index, size_t thread) {
@@ -373,7 +402,8 @@ static void chain_clear(tacit_population_chain_t *c) {
 
 /* ---- a run ---- */
 
-static tacit_status_t conclude(const tacit_population_run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
+static tacit_status_t conclude(const tacit_population_run_t *run, tacit_augment_result_t *result,
+                               tacit_error_t *err) {
   result->method = run->method;
   result->is_exact = true;
   for (size_t g = 0; g < run->n_groups && run->method == TACIT_AUGMENT_MARGINAL; g++) {
@@ -382,19 +412,23 @@ static tacit_status_t conclude(const tacit_population_run_t *run, tacit_augment_
   for (size_t c = 0; c < run->chains.settings->n_chains; c++) {
     if (run->each[c].n_not_one > 0) {
       run->chains.draws->n_saved = 0;
-      return tacit_error_set(err, TACIT_ERR_NUMERIC, "model",
-                             "the density of a record added up to 1 %+.3g at parameters that a chain came to: bounds inside its range need a "
-                             "truncation, T[a, b], and narrower priors keep chains from where it cannot be integrated",
-                             run->each[c].worst - 1);
+      return tacit_error_set(
+          err, TACIT_ERR_NUMERIC, "model",
+          "the density of a record added up to 1 %+.3g at parameters that a chain came to: bounds inside its "
+          "range need a "
+          "truncation, T[a, b], and narrower priors keep chains from where it cannot be integrated",
+          run->each[c].worst - 1);
     }
   }
   return TACIT_OK;
 }
 
-static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
+static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_t *result,
+                              tacit_error_t *err) {
   size_t n = run->chains.settings->n_chains;
   run->each = tacit_alloc_zero(n, sizeof *run->each);
-  tacit_status_t status = run->each != NULL ? tacit_chains_run(&run->chains, run, result, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      run->each != NULL ? tacit_chains_run(&run->chains, run, result, err) : tacit_error_memory(err);
   TACIT_THEN(status, conclude(run, result, err));
   if (status == TACIT_OK && run->chains.settings->misfit != NULL) {
     tacit_misfit_conclude(run, run->chains.settings->misfit);
@@ -408,10 +442,12 @@ static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_
 
 static tacit_status_t check(const tacit_augment_settings_t *s, tacit_error_t *err) {
   if (s->n_chains < 1 || s->n_draws < 1 || s->thin < 1 || s->n_threads < 1) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws", "chains, draws, thin and threads must be at least 1");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws",
+                           "chains, draws, thin and threads must be at least 1");
   }
   if (s->method == TACIT_AUGMENT_HMC) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "for the records of a program there are --method marginal and --method gibbs");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
+                           "for the records of a program there are --method marginal and --method gibbs");
   }
   return TACIT_OK;
 }
@@ -439,7 +475,8 @@ static tacit_status_t choose(tacit_population_run_t *run, tacit_error_t *err) {
   tacit_error_t why = {0};
   run->method = TACIT_AUGMENT_MARGINAL;
   tacit_status_t status = asked != TACIT_AUGMENT_GIBBS ? tacit_groups_cut(run, &why) : TACIT_OK;
-  bool has_cells = asked != TACIT_AUGMENT_GIBBS && !(status == TACIT_ERR_ARGUMENT && strcmp(why.field, "method") == 0);
+  bool has_cells =
+      asked != TACIT_AUGMENT_GIBBS && !(status == TACIT_ERR_ARGUMENT && strcmp(why.field, "method") == 0);
   if (has_cells || asked == TACIT_AUGMENT_MARGINAL) {
     if (err != NULL && status != TACIT_OK) {
       *err = why;
@@ -447,13 +484,15 @@ static tacit_status_t choose(tacit_population_run_t *run, tacit_error_t *err) {
     return status;
   }
   run->method = TACIT_AUGMENT_GIBBS;
-  return obstacle == NULL ? TACIT_OK
-                          : tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s%srecords cannot be drawn along: %s", why.message,
-                                            why.message[0] != '\0' ? "; and " : "", obstacle);
+  return obstacle == NULL
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s%srecords cannot be drawn along: %s",
+                               why.message, why.message[0] != '\0' ? "; and " : "", obstacle);
 }
 
-static tacit_status_t augment(tacit_population_run_t *run, size_t n_groups, const tacit_group_t *groups, size_t n_published,
-                              const tacit_published_statistic_t *published, tacit_augment_result_t *result, tacit_error_t *err) {
+static tacit_status_t augment(tacit_population_run_t *run, size_t n_groups, const tacit_group_t *groups,
+                              size_t n_published, const tacit_published_statistic_t *published,
+                              tacit_augment_result_t *result, tacit_error_t *err) {
   const tacit_augment_settings_t *s = run->chains.settings;
   tacit_augment_result_t ignored;
   tacit_draws_t *draws = run->chains.draws;
@@ -464,22 +503,27 @@ static tacit_status_t augment(tacit_population_run_t *run, size_t n_groups, cons
   TACIT_THEN(status, tacit_groups_collect(run, n_groups, groups, n_published, published, err));
   TACIT_THEN(status, choose(run, err));
   status = status == TACIT_OK && run->table != NULL ? tacit_table_list_values(run, err) : status;
-  size_t n_reported = run->n_unknown + (run->table != NULL ? tacit_table_n_reported(run->table, n_groups) : tacit_population_n_reported(run->population));
+  size_t n_reported = run->n_unknown + (run->table != NULL ? tacit_table_n_reported(run->table, n_groups)
+                                                           : tacit_population_n_reported(run->population));
   TACIT_THEN(status, tacit_draws_init(draws, s->n_chains, s->n_warmup, s->n_draws, n_reported, err));
   status = status == TACIT_OK ? run_all(run, result != NULL ? result : &ignored, err) : status;
   tacit_groups_clear(run);
   return status;
 }
 
-tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_groups, const tacit_group_t *groups, size_t n_published,
-                                        const tacit_published_statistic_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+tacit_status_t tacit_augment_population(const struct tacit_population *population, size_t n_groups,
+                                        const tacit_group_t *groups, size_t n_published,
+                                        const tacit_published_statistic_t *published,
+                                        const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                         tacit_augment_result_t *result, tacit_error_t *err) {
   tacit_population_run_t run = {.population = population, .chains = {.settings = settings, .draws = draws}};
   return augment(&run, n_groups, groups, n_published, published, result, err);
 }
 
-tacit_status_t tacit_augment_table(const tacit_table_distribution_t *table, size_t n_groups, const tacit_group_t *groups, size_t n_published,
-                                   const tacit_published_statistic_t *published, const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+tacit_status_t tacit_augment_table(const tacit_table_distribution_t *table, size_t n_groups,
+                                   const tacit_group_t *groups, size_t n_published,
+                                   const tacit_published_statistic_t *published,
+                                   const tacit_augment_settings_t *settings, tacit_draws_t *draws,
                                    tacit_augment_result_t *result, tacit_error_t *err) {
   tacit_population_run_t run = {.table = table, .chains = {.settings = settings, .draws = draws}};
   return augment(&run, n_groups, groups, n_published, published, result, err);

@@ -1,9 +1,10 @@
 /*
- * Regressions from noisy sums over clamped rows, without latent records. Columns of a row are normal, each a regression on those
- * before it (a linear regression's response is the last of them), and a logistic regression's binary response follows: theta
- * has as many numbers as there are sums. By the central limit theorem the sums of n rows are N(n m(theta), n V(theta)), m
- * and V those of what a *clamped* row adds [Bernstein2019, without their assumption that nothing is clamped]; the noise is
- * folded in exactly. row_moments.c has m and V.
+ * Regressions from noisy sums over clamped rows, without latent records. Columns of a row are normal, each a
+ * regression on those before it (a linear regression's response is the last of them), and a logistic
+ * regression's binary response follows: theta has as many numbers as there are sums. By the central limit
+ * theorem the sums of n rows are N(n m(theta), n V(theta)), m and V those of what a *clamped* row adds
+ * [Bernstein2019, without their assumption that nothing is clamped]; the noise is folded in exactly.
+ * row_moments.c has m and V.
  */
 #include <string.h>
 
@@ -115,13 +116,15 @@ static void crude_start(const tacit_chain_t *chain, double *parameters) {
   for (; !is_definite; ridge *= 2) {
     for (size_t i = 0, k = d; i < d; i++) {
       for (size_t j = i; j < d; j++, k++) {
-        double centred = chain->values[k] / n - tacit_row_clamp(chain->values[i] / n) * tacit_row_clamp(chain->values[j] / n);
+        double centred = chain->values[k] / n -
+                         tacit_row_clamp(chain->values[i] / n) * tacit_row_clamp(chain->values[j] / n);
         matrix[j * d + i] = centred + (i == j ? ridge : 0);
       }
     }
     is_definite = tacit_dense_factorise(matrix, d);
   }
-  for (size_t j = 0; j < d; j++) { /* row j of the factor is slopes times the rows before it, and its own sd */
+  for (size_t j = 0; j < d;
+       j++) { /* row j of the factor is slopes times the rows before it, and its own sd */
     double *own = parameters + tacit_row_offset(j);
     own[0] = tacit_row_clamp(chain->values[j] / n);
     for (size_t i = j; i-- > 0;) {
@@ -138,7 +141,8 @@ static void crude_start(const tacit_chain_t *chain, double *parameters) {
   }
 }
 
-/* columns <- J' V^-1 J n^2 + prior precision, factorised; step <- the rise of the log posterior, by differences. */
+/* columns <- J' V^-1 J n^2 + prior precision, factorised; step <- the rise of the log posterior, by
+ * differences. */
 static bool set_curvature(tacit_chain_t *chain, const double *parameters) {
   const double h = 1e-4;
   tacit_regression_t *r = chain->regression;
@@ -293,11 +297,12 @@ tacit_status_t tacit_regression_init(tacit_chain_t *chain, tacit_error_t *err) {
     return tacit_error_memory(err);
   }
   r->is_logistic = chain->model->kind == TACIT_LATENT_LOGISTIC;
-  size_t d = chain->model->n_features + (r->is_logistic ? 0 : 1), q = tacit_row_offset(d) + (r->is_logistic ? d + 1 : 0);
+  size_t d = chain->model->n_features + (r->is_logistic ? 0 : 1),
+         q = tacit_row_offset(d) + (r->is_logistic ? d + 1 : 0);
   r->d = d;
   r->q = q;
-  double **arrays[] = {&r->at, &r->trial, &r->step, &r->columns, &r->nodes, &r->mean, &r->factor, &r->expected, &r->spread,
-                       &r->jacobian, &r->work, &r->shifted};
+  double **arrays[] = {&r->at,     &r->trial,    &r->step,   &r->columns,  &r->nodes, &r->mean,
+                       &r->factor, &r->expected, &r->spread, &r->jacobian, &r->work,  &r->shifted};
   size_t sizes[] = {q, q, q, q * q, TACIT_ROW_NODES * d, d, d * d, q, q * q, q * q, q, q};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
@@ -314,8 +319,8 @@ void tacit_regression_clear(tacit_chain_t *chain) {
   if (r == NULL) {
     return;
   }
-  double *arrays[] = {r->at,       r->trial,  r->step,     r->columns, r->nodes, r->mean, r->factor,
-                      r->expected, r->spread, r->jacobian, r->work,    r->shifted};
+  double *arrays[] = {r->at,     r->trial,    r->step,   r->columns,  r->nodes, r->mean,
+                      r->factor, r->expected, r->spread, r->jacobian, r->work,  r->shifted};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }

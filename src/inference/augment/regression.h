@@ -5,29 +5,30 @@
 #include "augment/augment_internal.h"
 
 /*
- * A row has d columns that are normal, each a regression on those before it, and, if logistic, a binary response after them.
- * Parameters column by column: intercept, slopes, log sd; then the coefficients of the logistic regression, intercept first.
- * There are as many as there are sums: of the normal columns, of their products, of (y - 1/2) (1, columns).
+ * A row has d columns that are normal, each a regression on those before it, and, if logistic, a binary
+ * response after them. Parameters column by column: intercept, slopes, log sd; then the coefficients of the
+ * logistic regression, intercept first. There are as many as there are sums: of the normal columns, of their
+ * products, of (y - 1/2) (1, columns).
  */
 typedef struct tacit_regression {
-  size_t d, q;        /* normal columns; sums, and parameters */
+  size_t d, q; /* normal columns; sums, and parameters */
   bool is_logistic;
-  double *at, *trial; /* shape (q): parameters */
-  double *step;       /* shape (q) */
-  double *columns;    /* shape (q, q): directions of slices, the rows */
-  double *nodes;      /* shape (TACIT_ROW_NODES, d) */
-  double *mean;       /* shape (d) */
-  double *factor;     /* shape (d, d): lower triangular, covariance = factor factor' */
-  double *expected;   /* shape (q) */
-  double *spread;     /* shape (q, q), lower triangle */
+  double *at, *trial;                /* shape (q): parameters */
+  double *step;                      /* shape (q) */
+  double *columns;                   /* shape (q, q): directions of slices, the rows */
+  double *nodes;                     /* shape (TACIT_ROW_NODES, d) */
+  double *mean;                      /* shape (d) */
+  double *factor;                    /* shape (d, d): lower triangular, covariance = factor factor' */
+  double *expected;                  /* shape (q) */
+  double *spread;                    /* shape (q, q), lower triangle */
   double *jacobian, *work, *shifted; /* shapes (q, q), (q), (q) */
 } tacit_regression_t;
 
 /* Latent rows; the pointers alone are const where rows are. */
 typedef struct tacit_rows {
-  double *x, *e;         /* shape (n, d): normal columns, unclamped, and their innovations */
-  double *u, *y;         /* shape (n): logistic: y is 1 where u is below its probability, else 0 */
-  double *t, *proposed;  /* shape (q) */
+  double *x, *e;                /* shape (n, d): normal columns, unclamped, and their innovations */
+  double *u, *y;                /* shape (n): logistic: y is 1 where u is below its probability, else 0 */
+  double *t, *proposed;         /* shape (q) */
   double *products, *precision; /* shapes (d + 1, d + 1), (d, d) */
 } tacit_rows_t;
 
@@ -36,20 +37,15 @@ enum { TACIT_ROW_NODES = 512, TACIT_MAX_ROW_COLUMNS = 24 };
 static const double TACIT_ROW_MAX_LOG_SD = 12;
 
 /* Where the parameters of a normal column begin, and, for column d, those of the logistic regression. */
-static inline size_t tacit_row_offset(size_t column) {
-  return column * (column + 3) / 2;
-}
+static inline size_t tacit_row_offset(size_t column) { return column * (column + 3) / 2; }
 
-static inline double tacit_row_clamp(double x) {
-  return x < -1 ? -1 : x > 1 ? 1 : x;
-}
+static inline double tacit_row_clamp(double x) { return x < -1 ? -1 : x > 1 ? 1 : x; }
 
-static inline double tacit_logistic(double x) {
-  return 1 / (1 + exp(-x));
-}
+static inline double tacit_logistic(double x) { return 1 / (1 + exp(-x)); }
 
 /* Linear predictor of a row of unclamped columns. */
-static inline double tacit_row_predictor(const tacit_regression_t *r, const double *coefficients, const double *x) {
+static inline double tacit_row_predictor(const tacit_regression_t *r, const double *coefficients,
+                                         const double *x) {
   double eta = coefficients[0];
   for (size_t j = 0; j < r->d; j++) {
     eta += coefficients[1 + j] * x[j];

@@ -1,7 +1,7 @@
 /*
- * Moments of clamped rows. Means are exact to quadrature: one column in closed form, pairs by Gauss-Legendre panels of one column
- * with the other, given it, in closed form, a logistic response by panels of its linear predictor. Covariances only weigh, so
- * that a fixed set of nodes serves (error some per cent).
+ * Moments of clamped rows. Means are exact to quadrature: one column in closed form, pairs by Gauss-Legendre
+ * panels of one column with the other, given it, in closed form, a logistic response by panels of its linear
+ * predictor. Covariances only weigh, so that a fixed set of nodes serves (error some per cent).
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@ enum { N_GAUSS = 10, MAX_PANELS = 32 };
 
 static const double gauss_node[N_GAUSS / 2] = {0.14887433898163121, 0.43339539412924719, 0.67940956829902441,
                                                0.86506336668898451, 0.97390652851717172};
-static const double gauss_weight[N_GAUSS / 2] = {0.29552422471475287, 0.26926671930999636, 0.21908636251598204,
-                                                 0.14945134915058059, 0.06667134430868814};
+static const double gauss_weight[N_GAUSS / 2] = {
+    0.29552422471475287, 0.26926671930999636, 0.21908636251598204, 0.14945134915058059, 0.06667134430868814};
 
 /* ---- fixed nodes ---- */
 
@@ -26,8 +26,8 @@ static double quantile(double p) {
 }
 
 /*
- * Half the nodes by an additive recurrence in powers of the generalised golden ratio, the root of x^(d + 1) = x + 1; the
- * other half mirrored. Each column is scaled to variance 1.
+ * Half the nodes by an additive recurrence in powers of the generalised golden ratio, the root of x^(d + 1) =
+ * x + 1; the other half mirrored. Each column is scaled to variance 1.
  */
 void tacit_row_set_nodes(tacit_regression_t *r) {
   double ratio = 1.5, power = 1;
@@ -84,10 +84,12 @@ static double clamped_mean(double mean, double sd) {
     return tacit_row_clamp(mean);
   }
   tacit_normal_partial_moments(a, b, 2, partial);
-  return mean * partial[0] + sd * partial[1] + 0.5 * erfc(b * 0.70710678118654752440) - 0.5 * erfc(-a * 0.70710678118654752440);
+  return mean * partial[0] + sd * partial[1] + 0.5 * erfc(b * 0.70710678118654752440) -
+         0.5 * erfc(-a * 0.70710678118654752440);
 }
 
-/* Ends of panels in (-8.5, 8.5): where a column meets its bounds, and where the other's conditional mean does. */
+/* Ends of panels in (-8.5, 8.5): where a column meets its bounds, and where the other's conditional mean
+ * does. */
 static size_t set_panels(const double *kinks, size_t n_kinks, double *ends) {
   const double reach = 8.5, widest = 3;
   double sorted[16];
@@ -116,24 +118,28 @@ static size_t set_panels(const double *kinks, size_t n_kinks, double *ends) {
 
 /* E clamp(w_i) clamp(w_j). */
 static double clamped_product(const tacit_regression_t *r, size_t i, size_t j) {
-  double sd = sqrt(covariance(r, i, i)), slope = covariance(r, i, j) / sd, mean_i = r->mean[i], mean_j = r->mean[j];
+  double sd = sqrt(covariance(r, i, i)), slope = covariance(r, i, j) / sd, mean_i = r->mean[i],
+         mean_j = r->mean[j];
   double rest = sqrt(fmax(covariance(r, j, j) - slope * slope, 0)), sum = 0;
-  double kinks[4] = {(-1 - mean_i) / sd, (1 - mean_i) / sd, (-1 - mean_j) / slope, (1 - mean_j) / slope}, ends[MAX_PANELS];
+  double kinks[4] = {(-1 - mean_i) / sd, (1 - mean_i) / sd, (-1 - mean_j) / slope, (1 - mean_j) / slope},
+         ends[MAX_PANELS];
   size_t n = set_panels(kinks, fabs(slope) > 1e-12 ? 4 : 2, ends);
   for (size_t p = 0; p + 1 < n; p++) {
     double middle = 0.5 * (ends[p] + ends[p + 1]), half = 0.5 * (ends[p + 1] - ends[p]);
     for (size_t k = 0; k < N_GAUSS; k++) {
       double u = middle + (k % 2 == 0 ? half : -half) * gauss_node[k / 2];
       double density = 0.39894228040143267794 * exp(-0.5 * u * u);
-      sum += half * gauss_weight[k / 2] * density * tacit_row_clamp(mean_i + sd * u) * clamped_mean(mean_j + slope * u, rest);
+      sum += half * gauss_weight[k / 2] * density * tacit_row_clamp(mean_i + sd * u) *
+             clamped_mean(mean_j + slope * u, rest);
     }
   }
   return sum;
 }
 
 /*
- * E (y - 1/2) and E (y - 1/2) clamp(w_j) of a logistic regression on the unclamped columns: its predictor is normal, and w_j given it is
- * too, with a clamped mean in closed form. Panels end where the logistic function is steep.
+ * E (y - 1/2) and E (y - 1/2) clamp(w_j) of a logistic regression on the unclamped columns: its predictor is
+ * normal, and w_j given it is too, with a clamped mean in closed form. Panels end where the logistic function
+ * is steep.
  */
 static void set_expected_response(tacit_regression_t *r, const double *coefficients) {
   double mean = coefficients[0], variance = 0, *along = r->work, *out = r->expected + tacit_row_offset(r->d);
@@ -149,14 +155,16 @@ static void set_expected_response(tacit_regression_t *r, const double *coefficie
   for (size_t j = 0; j <= r->d; j++) {
     double centre = j == 0 ? 1 : r->mean[j - 1], slope = j == 0 || !(sd > 1e-12) ? 0 : along[j - 1] / sd;
     double rest = j == 0 ? 0 : sqrt(fmax(covariance(r, j - 1, j - 1) - slope * slope, 0)), ends[MAX_PANELS];
-    double kinks[7] = {at, at - 3 / sd, at + 3 / sd, at - 9 / sd, at + 9 / sd, (-1 - centre) / slope, (1 - centre) / slope};
+    double kinks[7] = {at,          at - 3 / sd,           at + 3 / sd,         at - 9 / sd,
+                       at + 9 / sd, (-1 - centre) / slope, (1 - centre) / slope};
     size_t n = set_panels(kinks, fabs(slope) > 1e-12 ? 7 : 5, ends);
     out[j] = 0;
     for (size_t p = 0; p + 1 < n; p++) {
       double middle = 0.5 * (ends[p] + ends[p + 1]), half = 0.5 * (ends[p + 1] - ends[p]);
       for (size_t k = 0; k < N_GAUSS; k++) {
         double u = middle + (k % 2 == 0 ? half : -half) * gauss_node[k / 2];
-        double density = 0.39894228040143267794 * exp(-0.5 * u * u), value = j == 0 ? 1 : clamped_mean(centre + slope * u, rest);
+        double density = 0.39894228040143267794 * exp(-0.5 * u * u),
+               value = j == 0 ? 1 : clamped_mean(centre + slope * u, rest);
         out[j] += half * gauss_weight[k / 2] * density * (tacit_logistic(mean + sd * u) - 0.5) * value;
       }
     }
@@ -180,7 +188,8 @@ void tacit_row_set_expected(tacit_regression_t *r, const double *parameters) {
 }
 
 /* What the row of a node adds to the sums, its response by its mean; returns the response's variance. */
-static double add_node(const tacit_regression_t *r, const double *node, const double *coefficients, double *t) {
+static double add_node(const tacit_regression_t *r, const double *node, const double *coefficients,
+                       double *t) {
   size_t d = r->d, m = d;
   double row[64], eta = r->is_logistic ? coefficients[0] : 0;
   for (size_t j = 0; j < d; j++) {

@@ -1,11 +1,13 @@
 /*
- * Regressions with latent rows: exact, at a cost of n. Each row is proposed from the model and accepted by the noise's likelihood ratio
- * [Ju2022, algorithm 1]; parameters given the rows are conjugate column by column (a logistic regression's: slices); and moves of
- * the parameters carry the rows along [YuMeng2011], their innovations fixed:
+ * Regressions with latent rows: exact, at a cost of n. Each row is proposed from the model and accepted by
+ * the noise's likelihood ratio [Ju2022, algorithm 1]; parameters given the rows are conjugate column by
+ * column (a logistic regression's: slices); and moves of the parameters carry the rows along [YuMeng2011],
+ * their innovations fixed:
  *
  *     x_j = intercept + slopes . (x_0 .. x_(j-1)) + sd e_j,      y = 1{u < logistic(coefficients . (1, x))}.
  *
- * These go along the axes of curvature that regression.c finds for its approximation, which scale moves and nothing else.
+ * These go along the axes of curvature that regression.c finds for its approximation, which scale moves and
+ * nothing else.
  */
 #include <string.h>
 
@@ -14,7 +16,8 @@
 #include "augment/regression.h"
 
 /* The normal columns of a row and its response, by its innovations. */
-static double forward(const tacit_regression_t *r, const double *parameters, const double *e, double u, double *x) {
+static double forward(const tacit_regression_t *r, const double *parameters, const double *e, double u,
+                      double *x) {
   size_t d = r->d;
   const double *own = parameters;
   for (size_t j = 0; j < d; j++) {
@@ -120,12 +123,14 @@ static void fill_products(const tacit_chain_t *chain, size_t j, double *products
   }
 }
 
-/* Intercept and slopes of column j given its variance, normal; then its variance given them, inverse gamma. */
+/* Intercept and slopes of column j given its variance, normal; then its variance given them, inverse gamma.
+ */
 static void draw_column(tacit_chain_t *chain, size_t j) {
   const tacit_latent_model_t *model = chain->model;
   const tacit_rows_t *rows = chain->rows;
   size_t m = j + 1;
-  double *own = chain->regression->at + tacit_row_offset(j), *products = rows->products, *precision = rows->precision;
+  double *own = chain->regression->at + tacit_row_offset(j), *products = rows->products,
+         *precision = rows->precision;
   double variance = exp(2 * own[m]), scale = tacit_row_scale(model), square;
   fill_products(chain, j, products);
   const double *with_own = products + m * (m + 1); /* the last row: column j with the others and itself */
@@ -164,7 +169,8 @@ static double log_density(void *user, double value) {
   const coefficient_t *c = user;
   const tacit_regression_t *r = c->chain->regression;
   const tacit_rows_t *rows = c->chain->rows;
-  double *coefficients = r->trial + tacit_row_offset(r->d), z = value / c->chain->model->coefficient_scale, sum = -0.5 * z * z;
+  double *coefficients = r->trial + tacit_row_offset(r->d), z = value / c->chain->model->coefficient_scale,
+         sum = -0.5 * z * z;
   coefficients[c->j] = value;
   for (size_t i = 0; i < c->chain->n; i++) {
     double eta = tacit_row_predictor(r, coefficients, rows->x + i * r->d);
@@ -185,7 +191,8 @@ static void draw_coefficients(tacit_chain_t *chain) {
     r->trial[tacit_row_offset(r->d) + j] = coefficients[j];
   }
   for (size_t i = 0; i < chain->n; i++) { /* u given the response */
-    double p = tacit_logistic(tacit_row_predictor(r, coefficients, rows->x + i * r->d)), v = tacit_rng_uniform(chain->rng);
+    double p = tacit_logistic(tacit_row_predictor(r, coefficients, rows->x + i * r->d)),
+           v = tacit_rng_uniform(chain->rng);
     rows->u[i] = rows->y[i] > 0.5 ? p * v : p + (1 - p) * v;
   }
 }
@@ -290,7 +297,8 @@ tacit_status_t tacit_rows_init(tacit_chain_t *chain, tacit_error_t *err) {
     return tacit_error_memory(err);
   }
   size_t n = chain->n, d = chain->regression->d, q = chain->regression->q;
-  double **arrays[] = {&rows->x, &rows->e, &rows->u, &rows->y, &rows->t, &rows->proposed, &rows->products, &rows->precision};
+  double **arrays[] = {&rows->x, &rows->e,        &rows->u,        &rows->y,
+                       &rows->t, &rows->proposed, &rows->products, &rows->precision};
   size_t sizes[] = {n * d, n * d, n, n, q, q, (d + 1) * (d + 1), d * d};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
@@ -306,7 +314,8 @@ void tacit_rows_clear(tacit_chain_t *chain) {
   if (rows == NULL) {
     return;
   }
-  double *arrays[] = {rows->x, rows->e, rows->u, rows->y, rows->t, rows->proposed, rows->products, rows->precision};
+  double *arrays[] = {rows->x, rows->e,        rows->u,        rows->y,
+                      rows->t, rows->proposed, rows->products, rows->precision};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }

@@ -40,7 +40,8 @@ static void begin_chain(void *user, size_t index, size_t thread) {
   (void)thread;
   const run_t *run = user;
   tacit_outcome_t *outcome = &run->chains.outcomes[index];
-  outcome->status = tacit_chain_init(&run->each[index], run->model, run->release, run->chains.settings, index, &outcome->err);
+  outcome->status = tacit_chain_init(&run->each[index], run->model, run->release, run->chains.settings, index,
+                                     &outcome->err);
   if (outcome->status == TACIT_OK) {
     tacit_chain_start(&run->each[index]);
   }
@@ -121,11 +122,13 @@ static void add_up(const tacit_chains_t *chains, tacit_augment_result_t *result)
   result->path_lost = n_full > 0 ? n_lost / n_full : NAN;
 }
 
-tacit_status_t tacit_chains_run(tacit_chains_t *chains, void *run, tacit_augment_result_t *result, tacit_error_t *err) {
+tacit_status_t tacit_chains_run(tacit_chains_t *chains, void *run, tacit_augment_result_t *result,
+                                tacit_error_t *err) {
   size_t n = chains->settings->n_chains, n_threads = chains->settings->n_threads;
   tacit_pool_t *pool = NULL;
   chains->outcomes = tacit_alloc_zero(n, sizeof *chains->outcomes);
-  tacit_status_t status = chains->outcomes != NULL ? tacit_pool_new(&pool, n_threads < n ? n_threads : n, err) : tacit_error_memory(err);
+  tacit_status_t status = chains->outcomes != NULL ? tacit_pool_new(&pool, n_threads < n ? n_threads : n, err)
+                                                   : tacit_error_memory(err);
   if (status == TACIT_OK) {
     tacit_pool_run(pool, n, chains->begin, run);
     status = first_error(chains, err);
@@ -150,10 +153,12 @@ tacit_status_t tacit_chains_run(tacit_chains_t *chains, void *run, tacit_augment
 static tacit_status_t run_all(run_t *run, tacit_augment_result_t *result, tacit_error_t *err) {
   size_t n = run->chains.settings->n_chains;
   run->each = tacit_alloc_zero(n, sizeof *run->each);
-  tacit_status_t status = run->each != NULL ? tacit_chains_run(&run->chains, run, result, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      run->each != NULL ? tacit_chains_run(&run->chains, run, result, err) : tacit_error_memory(err);
   if (status == TACIT_OK) {
     result->method = tacit_augment_choose(run->model, run->release, run->chains.settings->method);
-    result->is_exact = result->method != TACIT_AUGMENT_MARGINAL || run->model->kind == TACIT_LATENT_CATEGORICAL ||
+    result->is_exact = result->method != TACIT_AUGMENT_MARGINAL ||
+                       run->model->kind == TACIT_LATENT_CATEGORICAL ||
                        tacit_inversion_applies(run->model, run->release);
   }
   for (size_t c = 0; run->each != NULL && c < n; c++) {
@@ -170,10 +175,14 @@ tacit_status_t tacit_augment(const tacit_latent_model_t *model, const tacit_rele
   tacit_augment_result_t ignored;
   tacit_status_t status = tacit_augment_validate(model, release, err);
   TACIT_THEN(status, tacit_augment_check_settings(model, release, settings, err));
-  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, tacit_latent_n_reported(model), err));
+  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
+                                      tacit_latent_n_reported(model), err));
   if (status != TACIT_OK) {
     return status;
   }
-  run_t run = {.model = model, .release = release, .chains = {.settings = settings, .draws = draws, .begin = begin_chain, .advance = advance_chain}};
+  run_t run = {
+      .model = model,
+      .release = release,
+      .chains = {.settings = settings, .draws = draws, .begin = begin_chain, .advance = advance_chain}};
   return run_all(&run, result != NULL ? result : &ignored, err);
 }

@@ -1,6 +1,7 @@
 /*
- * Records that are cells of a table: log p(cell) is the sum of the cell's effects, less the log of the total. The distribution has no integrals, cells are not
- * found but given, and each group of records has effects of its own; all else is as for records of a program. [docs/theory.md, 12.15]
+ * Records that are cells of a table: log p(cell) is the sum of the cell's effects, less the log of the total.
+ * The distribution has no integrals, cells are not found but given, and each group of records has effects of
+ * its own; all else is as for records of a program. [docs/theory.md, 12.15]
  */
 #include <string.h>
 
@@ -9,18 +10,21 @@
 #include "augment/population_internal.h"
 #include "tacit/program.h"
 
-tacit_status_t tacit_cells_of_table(tacit_cells_t *cells, const tacit_table_distribution_t *table, const tacit_seen_t *seen, size_t n_seen,
-                                    tacit_error_t *err) {
-  *cells = (tacit_cells_t){.table = table, .seen = seen, .n_seen = n_seen, .n_cells = table->n_cells, .n_entries = n_seen};
+tacit_status_t tacit_cells_of_table(tacit_cells_t *cells, const tacit_table_distribution_t *table,
+                                    const tacit_seen_t *seen, size_t n_seen, tacit_error_t *err) {
+  *cells = (tacit_cells_t){
+      .table = table, .seen = seen, .n_seen = n_seen, .n_cells = table->n_cells, .n_entries = n_seen};
   cells->entries = tacit_alloc_zero(cells->n_cells * n_seen, sizeof *cells->entries);
   if (cells->entries == NULL) {
     return tacit_error_memory(err);
   }
   for (size_t i = 0; i < n_seen; i++) {
     bool is_of_n = seen[i].statistic == NULL;
-    const uint32_t *value = is_of_n ? NULL : table->value + (size_t)(seen[i].statistic - table->statistics) * table->n_cells;
+    const uint32_t *value =
+        is_of_n ? NULL : table->value + (size_t)(seen[i].statistic - table->statistics) * table->n_cells;
     for (size_t c = 0; c < cells->n_cells; c++) {
-      cells->entries[c * n_seen + i] = (tacit_entry_t){.value = seen[i].first + (is_of_n ? 0 : value[c]), .weight = 1};
+      cells->entries[c * n_seen + i] =
+          (tacit_entry_t){.value = seen[i].first + (is_of_n ? 0 : value[c]), .weight = 1};
     }
   }
   return TACIT_OK;
@@ -43,7 +47,9 @@ tacit_status_t tacit_table_list_values(tacit_population_run_t *run, tacit_error_
     run->value_begin[v] += run->value_begin[v - 1];
   }
   first = 0;
-  for (size_t s = 0; s < t->n_statistics; first += t->statistics[s++].n_values) { /* entry v + 1 goes from where the cells of v begin to their end */
+  for (size_t s = 0; s < t->n_statistics;
+       first +=
+       t->statistics[s++].n_values) { /* entry v + 1 goes from where the cells of v begin to their end */
     for (size_t c = 0; c < t->n_cells; c++) {
       run->value_cells[run->value_begin[first + t->value[s * t->n_cells + c] + 1]++] = (uint32_t)c;
     }
@@ -70,7 +76,8 @@ void tacit_table_set(const tacit_table_distribution_t *table, const double *thet
   }
 }
 
-void tacit_table_add_grad(const tacit_table_distribution_t *table, const double *counts, const double *log_p, double *grad) {
+void tacit_table_add_grad(const tacit_table_distribution_t *table, const double *counts, const double *log_p,
+                          double *grad) {
   double n = 0;
   for (size_t c = 0; c < table->n_cells; c++) {
     n += counts[c];
@@ -94,7 +101,8 @@ double tacit_table_log_prior(const tacit_table_distribution_t *table, const doub
   return value;
 }
 
-/* ---- what is reported: effects of all groups; then, after the unknown numbers of records, shares and counts of published cells ---- */
+/* ---- what is reported: effects of all groups; then, after the unknown numbers of records, shares and counts
+ * of published cells ---- */
 
 size_t tacit_table_n_values(const tacit_table_distribution_t *table) {
   size_t n = 0;
@@ -107,7 +115,8 @@ size_t tacit_table_n_values(const tacit_table_distribution_t *table) {
 size_t tacit_table_n_reported(const tacit_table_distribution_t *table, size_t n_groups) {
   size_t n = table->n_effects, n_values = tacit_table_n_values(table);
   for (size_t v = 0; v < n_values; v++) {
-    n += (size_t)((table->reported[v] & TACIT_TABLE_SHARE) != 0) + (size_t)((table->reported[v] & TACIT_TABLE_COUNT) != 0);
+    n += (size_t)((table->reported[v] & TACIT_TABLE_SHARE) != 0) +
+         (size_t)((table->reported[v] & TACIT_TABLE_COUNT) != 0);
   }
   return n_groups * n;
 }
@@ -125,7 +134,8 @@ static void add_up(const tacit_table_distribution_t *table, const double *of_cel
   }
 }
 
-double *tacit_table_report(const tacit_table_distribution_t *table, const double *log_p, const double *counts, double *workspace, double *to) {
+double *tacit_table_report(const tacit_table_distribution_t *table, const double *log_p, const double *counts,
+                           double *workspace, double *to) {
   size_t n_values = tacit_table_n_values(table);
   for (int kind = TACIT_TABLE_SHARE; kind <= TACIT_TABLE_COUNT; kind++) {
     add_up(table, kind == TACIT_TABLE_SHARE ? log_p : counts, kind == TACIT_TABLE_SHARE, workspace);

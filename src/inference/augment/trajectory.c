@@ -1,6 +1,7 @@
 /*
- * theta by Hamiltonian trajectories: a dense metric from the states of warm-up, step size by dual averaging [HoffmanGelman2014, section 3.2],
- * lengths around a quarter of a period. It starts near a mode that a quasi-Newton climb found, in the curvature there.
+ * theta by Hamiltonian trajectories: a dense metric from the states of warm-up, step size by dual averaging
+ * [HoffmanGelman2014, section 3.2], lengths around a quarter of a period. It starts near a mode that a
+ * quasi-Newton climb found, in the curvature there.
  */
 #include <string.h>
 
@@ -11,14 +12,17 @@
 enum { MOST_LEAPFROG = 64, MOST_SHORT = 16, N_TRIES = 100, N_CLIMBS = 200 };
 static const double TARGET = 0.8;
 /*
- * One in eight has steps shorter by up to 2^6 where the posterior narrows, so that others are lost, and the chain is kept from there: where in
- * warm-up more than a share LOST of them are accepted with a probability below e^-10.
+ * One in eight has steps shorter by up to 2^6 where the posterior narrows, so that others are lost, and the
+ * chain is kept from there: where in warm-up more than a share LOST of them are accepted with a probability
+ * below e^-10.
  */
 static const double SHARE_SHORT = 0.125, SHORTEST = 6, LOST = 0.002;
 
-tacit_status_t tacit_trajectory_init(tacit_trajectory_t *w, size_t dim, tacit_trajectory_density density, void *user, tacit_error_t *err) {
+tacit_status_t tacit_trajectory_init(tacit_trajectory_t *w, size_t dim, tacit_trajectory_density density,
+                                     void *user, tacit_error_t *err) {
   *w = (tacit_trajectory_t){.dim = dim, .density = density, .user = user, .step_size = 0.5};
-  double **arrays[] = {&w->theta, &w->grad, &w->factor, &w->other, &w->mean, &w->square, &w->trial, &w->trial_grad, &w->momentum, &w->move, &w->workspace};
+  double **arrays[] = {&w->theta, &w->grad,       &w->factor,   &w->other, &w->mean,     &w->square,
+                       &w->trial, &w->trial_grad, &w->momentum, &w->move,  &w->workspace};
   size_t sizes[] = {dim, dim, dim * dim, dim * dim, dim, dim * dim, dim, dim, dim, dim, 3 * dim * dim};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
@@ -30,7 +34,9 @@ tacit_status_t tacit_trajectory_init(tacit_trajectory_t *w, size_t dim, tacit_tr
 }
 
 void tacit_trajectory_clear(tacit_trajectory_t *w) {
-  double *arrays[] = {w->theta, w->grad, w->factor, w->other, w->mean, w->square, w->trial, w->trial_grad, w->momentum, w->move, w->workspace, w->single_width, w->n_single};
+  double *arrays[] = {w->theta,     w->grad,         w->factor,     w->other,    w->mean,
+                      w->square,    w->trial,        w->trial_grad, w->momentum, w->move,
+                      w->workspace, w->single_width, w->n_single};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -119,9 +125,11 @@ static bool climb(tacit_trajectory_t *w, bool is_first) {
   size_t n = w->dim;
   double *step = w->mean, *change = w->move;
   for (size_t i = 0; i < n; i++) {
-    step[i] = is_first ? w->grad[i] / fmax(1, sqrt(dot(n, w->grad, w->grad))) : dot(n, w->square + i * n, w->grad);
+    step[i] =
+        is_first ? w->grad[i] / fmax(1, sqrt(dot(n, w->grad, w->grad))) : dot(n, w->square + i * n, w->grad);
   }
-  double rise = dot(n, step, w->grad), value = -INFINITY, length = sqrt(dot(n, step, step)), far = length > 2 ? 2 / length : 1;
+  double rise = dot(n, step, w->grad), value = -INFINITY, length = sqrt(dot(n, step, step)),
+         far = length > 2 ? 2 / length : 1;
   if (!(rise > 1e-6)) {
     return false;
   }
@@ -206,7 +214,8 @@ static void invert(size_t n, const double *factor, double *workspace, double *in
   }
 }
 
-/* The metric is the curvature at theta, by differences of gradients; it stays as it was where that is not positive. */
+/* The metric is the curvature at theta, by differences of gradients; it stays as it was where that is not
+ * positive. */
 static void set_curvature(tacit_trajectory_t *w) {
   const double step = 1e-4;
   size_t n = w->dim;
@@ -272,7 +281,8 @@ double tacit_trajectory_step(tacit_trajectory_t *w, tacit_rng_t *rng) {
   for (size_t i = 0; i < n; i++) {
     w->momentum[i] = tacit_rng_normal(rng);
   }
-  double energy = w->value - 0.5 * dot(n, w->momentum, w->momentum), length = 1.5707963267948966 * (0.5 + tacit_rng_uniform(rng));
+  double energy = w->value - 0.5 * dot(n, w->momentum, w->momentum),
+         length = 1.5707963267948966 * (0.5 + tacit_rng_uniform(rng));
   w->is_short = tacit_rng_uniform(rng) < w->share_short;
   double step = w->step_size * (w->is_short ? exp2(-SHORTEST * tacit_rng_uniform(rng)) : 1), value = w->value;
   double n_steps = fmin(fmax(1, nearbyint(length / step)), w->is_short ? MOST_SHORT : MOST_LEAPFROG);
@@ -327,7 +337,8 @@ static void set_metric(tacit_trajectory_t *w) {
   }
   for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j < i; j++) {
-      w->square[i * n + j] = w->square[j * n + i] = share * 0.5 * (w->square[i * n + j] + w->square[j * n + i]);
+      w->square[i * n + j] = w->square[j * n + i] =
+          share * 0.5 * (w->square[i * n + j] + w->square[j * n + i]);
     }
   }
   if (w->is_local) {
@@ -345,7 +356,8 @@ static void set_metric(tacit_trajectory_t *w) {
 static void adapt(tacit_trajectory_t *w, double accept) {
   w->n_adapted++;
   w->error_sum += TARGET - accept;
-  double log_step = w->shrink_towards - sqrt(w->n_adapted) / 0.05 * w->error_sum / (w->n_adapted + 10), weight = pow(w->n_adapted, -0.75);
+  double log_step = w->shrink_towards - sqrt(w->n_adapted) / 0.05 * w->error_sum / (w->n_adapted + 10),
+         weight = pow(w->n_adapted, -0.75);
   w->log_step_average = weight * log_step + (1 - weight) * w->log_step_average;
   w->step_size = fmin(exp(log_step), 2);
 }

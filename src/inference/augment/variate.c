@@ -25,7 +25,8 @@ double tacit_log_factorial(double k) {
     product *= x;
   }
   double r = 1 / x, r2 = r * r; /* Stirling's series; the next term is below 2e-15 at 12 */
-  double series = r * (1.0 / 12 - r2 * (1.0 / 360 - r2 * (1.0 / 1260 - r2 * (1.0 / 1680 - r2 * (1.0 / 1188)))));
+  double series =
+      r * (1.0 / 12 - r2 * (1.0 / 360 - r2 * (1.0 / 1260 - r2 * (1.0 / 1680 - r2 * (1.0 / 1188)))));
   return (x - 0.5) * log(x) - x + 0.91893853320467274178 + series - log(product);
 }
 
@@ -65,7 +66,8 @@ void tacit_discrete_set(tacit_discrete_t *distribution, double first, size_t n) 
 }
 
 void tacit_discrete_set_poisson(tacit_discrete_t *distribution, double rate) {
-  const double least = 1e-20; /* relative to the mode, times the width of the distribution still below 1e-17 */
+  const double least =
+      1e-20; /* relative to the mode, times the width of the distribution still below 1e-17 */
   double mode = floor(rate), first = mode, p = 1; /* weight of `first`, relative to the mode's */
   while (first > 0 && p > least) {
     p *= first / rate;
@@ -80,7 +82,9 @@ void tacit_discrete_set_poisson(tacit_discrete_t *distribution, double rate) {
 }
 
 double tacit_discrete_draw(const tacit_discrete_t *distribution, double uniform) {
-  size_t i = distribution->guide[(size_t)(uniform * (double)(sizeof distribution->guide / sizeof distribution->guide[0]))];
+  size_t i =
+      distribution
+          ->guide[(size_t)(uniform * (double)(sizeof distribution->guide / sizeof distribution->guide[0]))];
   while (distribution->cumulative[i] <= uniform) {
     i++;
   }
@@ -105,7 +109,8 @@ double tacit_draw_poisson(tacit_rng_t *rng, double rate) {
   }
 }
 
-double tacit_slice(tacit_log_density density, void *user, double x, double *log_at, double width, tacit_rng_t *rng) {
+double tacit_slice(tacit_log_density density, void *user, double x, double *log_at, double width,
+                   tacit_rng_t *rng) {
   enum { MAX_STEPS = 16, MAX_SHRINKS = 200 };
   double level = *log_at + log(tacit_rng_uniform(rng));
   double left = x - width * tacit_rng_uniform(rng), right = left + width;

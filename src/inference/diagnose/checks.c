@@ -7,113 +7,187 @@
 #include "diagnose/diagnose_internal.h"
 
 /*
- * Thresholds: docs/theory.md, section 18.10. Rates: of the fits of easy kinds in docs/results/honesty that tacit plan does
- * not refuse; 0 is none of them.
+ * Thresholds: docs/theory.md, section 18.10. Rates: of the fits of easy kinds in docs/results/honesty that
+ * tacit plan does not refuse; 0 is none of them.
  */
 static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
-    [TACIT_CHECK_FAR] = {"far", "how far the last score moved the mode, as a normal quantile of its chi-square", TACIT_SEVERITY_PROBLEM, 5, false, 0,
-                         "the last score contradicts those before it (%.3g, at most 5): there are no intervals to give",
-                         "a larger budget, tighter bounds or `typical:` in the schema, or fewer terms"},
-    [TACIT_CHECK_LAST_STEP] = {"last-step", "how far the last scores lead from where they were released, as a normal quantile of its chi-square",
-                               TACIT_SEVERITY_PROBLEM, 3, false, 0,
-                               "the last scores lead far from where they were released (%.3g, at most 3): there are no intervals to give",
-                               "a larger budget, tighter priors around where parameters are, or fewer of them"},
-    [TACIT_CHECK_OUTCOMES_VARY_MORE] =
-        {"outcomes-vary-more", "how much more squared scores are than the program says, as a share, less three sds of their noise",
-         TACIT_SEVERITY_PROBLEM, 0.2, false, 0,
-         "outcomes vary more than this program says they do (squared scores by %.2g or more, at most 0.2): there are no intervals to give",
-         "a family that lets them vary (negbinomial for poisson, student for gaussian, beta_binomial), or terms that are missing"},
-    [TACIT_CHECK_INFORMATION] = {"information", "least eigenvalue of the released slope of the scores, in sds of its noise", TACIT_SEVERITY_PROBLEM,
-                                 4, true, 0, "how much records tell of some direction is lost in noise (%.2g sds of it, at least 4): there are no "
-                                             "intervals to give",
-                                 "a larger budget, tighter bounds in the schema, or fewer terms"},
-    [TACIT_CHECK_OTHER_TAILS] = {"other-tails", "scores beyond the clip, and how long scores are, against what the program says of them, as a normal quantile",
-                           TACIT_SEVERITY_PROBLEM, 2.33, false, 0,
-                           "outcomes have other tails than this program says they have (%.2g, at most 2.33): there are no intervals to give",
-                           "a family with other tails (negbinomial for poisson, student for gaussian), a transform of the outcome, or a larger budget"},
-    [TACIT_CHECK_WRONG_MEAN] =
-        {"wrong-mean", "how far weights of rows may have moved the answer, residuals along features being off, in sds of the last score",
-         TACIT_SEVERITY_PROBLEM, 1, false, 0,
-         "means along some feature are not those that the model says, and rows far out, which are weighted less, may have moved the answer (by %.2g "
-         "sds, at most 1): there are no intervals to give",
-         "a curve in the formula (I(x^2), bs(x)) or a transform of what is skewed, tighter bounds, or a larger budget"},
-    [TACIT_CHECK_LOST] = {"lost", "share of records whose density or score is no finite number, less three sds of its noise", TACIT_SEVERITY_PROBLEM,
-                          0.005, false, 0,
-                          "a share of %.2g of the records or more counts for nothing, its density being no finite number: there are no intervals to give",
-                          "bounds in the schema that leave the program a density everywhere"},
-    [TACIT_CHECK_BENT] =
-        {"bent",
-         "how far the expected score is from the straight line through one posterior sd on either side, that intervals rest on, in sds of the score",
-         TACIT_SEVERITY_PROBLEM, 0.25, false, 0,
-         "parameters trade off along a curve that the posterior takes for straight (by %.2g sds, at most 0.25): there are no intervals to give",
+    [TACIT_CHECK_FAR] =
+        {"far", "how far the last score moved the mode, as a normal quantile of its chi-square",
+         TACIT_SEVERITY_PROBLEM, 5, false, 0,
+         "the last score contradicts those before it (%.3g, at most 5): there are no intervals to give",
+         "a larger budget, tighter bounds or `typical:` in the schema, or fewer terms"},
+    [TACIT_CHECK_LAST_STEP] =
+        {"last-step",
+         "how far the last scores lead from where they were released, as a normal quantile of its chi-square",
+         TACIT_SEVERITY_PROBLEM, 3, false, 0,
+         "the last scores lead far from where they were released (%.3g, at most 3): there are no intervals "
+         "to give",
          "a larger budget, tighter priors around where parameters are, or fewer of them"},
-    [TACIT_CHECK_MEAN_AT_EDGE] = {"mean-at-edge", "distance of the released mean from the middle of the bounds, in half ranges",
-                                  TACIT_SEVERITY_PROBLEM, 0.9, false, 0,
-                                  "nearly all values lie at one end of the bounds (mean at %.2g of the half range)",
-                                  "tighter bounds in the schema, or a transform such as log(x)"},
-    [TACIT_CHECK_SCALE_UNKNOWN] = {"scale-unknown", "relative error of the released variance", TACIT_SEVERITY_PROBLEM, 0.8, false, 0.005,
-                                   "the released moments do not tell its scale (relative error %.2g)",
-                                   "tighter bounds or `typical: [low, high]` in the schema, or a larger budget"},
-    [TACIT_CHECK_PRIOR_PULLS] = {"prior-pulls", "how far the prior moves the mean, in posterior sds", TACIT_SEVERITY_PROBLEM, 1, false, 0.002,
-                                 "the prior moves it by %.2g posterior sds", "give it a prior of your own (--prior), or a larger budget"},
-    [TACIT_CHECK_SEPARATION] = {"separation", "size of the effect of one sd, where a quarter or more of it is the prior's", TACIT_SEVERITY_PROBLEM,
-                                2.5, false, 0, "its effect is so large (%.2g for one sd) that outcomes are nearly separated by it",
-                                "give it a prior of your own (--prior), or leave it out"},
-    [TACIT_CHECK_NORMAL_TAILS] = {"normal-tails", "1: heavy tails of the prior left no density to climb", TACIT_SEVERITY_PROBLEM, 0.5, false, 0,
-                                  "the posterior had no density to climb under heavy tails: the priors were made normal",
-                                  "give priors of your own (--prior), or a larger budget"},
-    [TACIT_CHECK_TAILS] = {"tails", "how far records with very large residuals decide, or could, and are too few to be known, over what is accepted", TACIT_SEVERITY_PROBLEM, 1,
-                           false, 0, "a few records with very large residuals decide, or could at these bounds, and this budget does not tell how many (%.2g times what is accepted): no intervals",
-                           "a transform such as log(y), family gamma or lognormal, a tighter public bound of the response, or a larger budget"},
-    [TACIT_CHECK_SIGMA_UNKNOWN] = {"sigma-unknown", "relative error of the released mean square of residuals", TACIT_SEVERITY_WARNING, 0.5, false, 0,
-                                   "the mean square of residuals is known to %.2g of itself alone: sigma's interval is as wide",
-                                   "a larger budget, or a tighter public bound of the response"},
-    [TACIT_CHECK_PRIOR_SHARE] = {"prior-share", "share of the prior in the posterior's precision", TACIT_SEVERITY_WARNING, 0.25, false, 0.05,
-                                 "%.2g of its precision is the prior's", "read it as the prior's answer as well; a larger budget would help"},
-    [TACIT_CHECK_CONFLICT] = {"conflict", "distance of prior and likelihood in their sds", TACIT_SEVERITY_WARNING, 2, false, 0.005,
-                              "prior and data disagree about it by %.2g sds", "give it a prior of your own (--prior)"},
-    [TACIT_CHECK_FEW_POSITIVES] = {"few-positives", "records of the rarer outcome, in sds of the last score's noise", TACIT_SEVERITY_WARNING, 5, true,
-                                   0, "few records have the rarer outcome (%.2g times the noise)", "a larger budget"},
-    [TACIT_CHECK_RARE_LEVEL] = {"rare-level", "records of the rarer level, in sds of the first release's noise", TACIT_SEVERITY_WARNING, 3, true,
-                                0.06, "few records have its rarer level (%.2g times the noise)", "a larger budget, or pool the level with another"},
-    [TACIT_CHECK_SCALE_VAGUE] = {"scale-vague", "relative error of the released variance", TACIT_SEVERITY_WARNING, 0.5, false, 0.03,
-                                 "its scale is known roughly only (relative error %.2g)", "tighter bounds or `typical:` in the schema"},
-    [TACIT_CHECK_WIDE_BOUNDS] = {"wide-bounds", "released sd in half ranges", TACIT_SEVERITY_WARNING, 0.1, true, 0,
-                                 "its values fill a small part of their bounds (sd %.2g of the half range)", "tighter bounds in the schema"},
-    [TACIT_CHECK_COLLINEAR] = {"collinear", "least eigenvalue of the whitened second moments over its floor", TACIT_SEVERITY_WARNING, 1, true, 0.06,
-                               "features are as good as collinear, by what the noise lets see (%.2g)", "fewer terms, or a larger budget"},
-    [TACIT_CHECK_MARGINS_CONTRADICT] = {"margins-contradict", "probability that noise alone makes the margins differ as much where they overlap",
-                                        TACIT_SEVERITY_PROBLEM, 1e-6, true, 0,
-                                        "the margins contradict each other by more than their noise (p = %.1g): there are no intervals to give",
-                                        "margins of the same records, with the scale of the noise that they have"},
-    [TACIT_CHECK_EFFECTS_SWAMPED] = {"effects-swamped", "effects that noise swamps", TACIT_SEVERITY_WARNING, 0, false, 0,
+    [TACIT_CHECK_OUTCOMES_VARY_MORE] =
+        {"outcomes-vary-more",
+         "how much more squared scores are than the program says, as a share, less three sds of their noise",
+         TACIT_SEVERITY_PROBLEM, 0.2, false, 0,
+         "outcomes vary more than this program says they do (squared scores by %.2g or more, at most 0.2): "
+         "there are no intervals to give",
+         "a family that lets them vary (negbinomial for poisson, student for gaussian, beta_binomial), or "
+         "terms that are missing"},
+    [TACIT_CHECK_INFORMATION] = {"information",
+                                 "least eigenvalue of the released slope of the scores, in sds of its noise",
+                                 TACIT_SEVERITY_PROBLEM, 4, true, 0,
+                                 "how much records tell of some direction is lost in noise (%.2g sds of it, "
+                                 "at least 4): there are no "
+                                 "intervals to give",
+                                 "a larger budget, tighter bounds in the schema, or fewer terms"},
+    [TACIT_CHECK_OTHER_TAILS] = {"other-tails",
+                                 "scores beyond the clip, and how long scores are, against what the program "
+                                 "says of them, as a normal quantile",
+                                 TACIT_SEVERITY_PROBLEM, 2.33, false, 0,
+                                 "outcomes have other tails than this program says they have (%.2g, at most "
+                                 "2.33): there are no intervals to give",
+                                 "a family with other tails (negbinomial for poisson, student for gaussian), "
+                                 "a transform of the outcome, or a larger budget"},
+    [TACIT_CHECK_WRONG_MEAN] = {"wrong-mean",
+                                "how far weights of rows may have moved the answer, residuals along features "
+                                "being off, in sds of the last score",
+                                TACIT_SEVERITY_PROBLEM, 1, false, 0,
+                                "means along some feature are not those that the model says, and rows far "
+                                "out, which are weighted less, may have moved the answer (by %.2g "
+                                "sds, at most 1): there are no intervals to give",
+                                "a curve in the formula (I(x^2), bs(x)) or a transform of what is skewed, "
+                                "tighter bounds, or a larger budget"},
+    [TACIT_CHECK_LOST] =
+        {"lost", "share of records whose density or score is no finite number, less three sds of its noise",
+         TACIT_SEVERITY_PROBLEM, 0.005, false, 0,
+         "a share of %.2g of the records or more counts for nothing, its density being no finite number: "
+         "there are no intervals to give",
+         "bounds in the schema that leave the program a density everywhere"},
+    [TACIT_CHECK_BENT] = {"bent",
+                          "how far the expected score is from the straight line through one posterior sd on "
+                          "either side, that intervals rest on, in sds of the score",
+                          TACIT_SEVERITY_PROBLEM, 0.25, false, 0,
+                          "parameters trade off along a curve that the posterior takes for straight (by %.2g "
+                          "sds, at most 0.25): there are no intervals to give",
+                          "a larger budget, tighter priors around where parameters are, or fewer of them"},
+    [TACIT_CHECK_MEAN_AT_EDGE] =
+        {"mean-at-edge", "distance of the released mean from the middle of the bounds, in half ranges",
+         TACIT_SEVERITY_PROBLEM, 0.9, false, 0,
+         "nearly all values lie at one end of the bounds (mean at %.2g of the half range)",
+         "tighter bounds in the schema, or a transform such as log(x)"},
+    [TACIT_CHECK_SCALE_UNKNOWN] =
+        {"scale-unknown", "relative error of the released variance", TACIT_SEVERITY_PROBLEM, 0.8, false,
+         0.005, "the released moments do not tell its scale (relative error %.2g)",
+         "tighter bounds or `typical: [low, high]` in the schema, or a larger budget"},
+    [TACIT_CHECK_PRIOR_PULLS] = {"prior-pulls", "how far the prior moves the mean, in posterior sds",
+                                 TACIT_SEVERITY_PROBLEM, 1, false, 0.002,
+                                 "the prior moves it by %.2g posterior sds",
+                                 "give it a prior of your own (--prior), or a larger budget"},
+    [TACIT_CHECK_SEPARATION] =
+        {"separation", "size of the effect of one sd, where a quarter or more of it is the prior's",
+         TACIT_SEVERITY_PROBLEM, 2.5, false, 0,
+         "its effect is so large (%.2g for one sd) that outcomes are nearly separated by it",
+         "give it a prior of your own (--prior), or leave it out"},
+    [TACIT_CHECK_NORMAL_TAILS] =
+        {"normal-tails", "1: heavy tails of the prior left no density to climb", TACIT_SEVERITY_PROBLEM, 0.5,
+         false, 0, "the posterior had no density to climb under heavy tails: the priors were made normal",
+         "give priors of your own (--prior), or a larger budget"},
+    [TACIT_CHECK_TAILS] = {"tails",
+                           "how far records with very large residuals decide, or could, and are too few to "
+                           "be known, over what is accepted",
+                           TACIT_SEVERITY_PROBLEM, 1, false, 0,
+                           "a few records with very large residuals decide, or could at these bounds, and "
+                           "this budget does not tell how many (%.2g times what is accepted): no intervals",
+                           "a transform such as log(y), family gamma or lognormal, a tighter public bound of "
+                           "the response, or a larger budget"},
+    [TACIT_CHECK_SIGMA_UNKNOWN] =
+        {"sigma-unknown", "relative error of the released mean square of residuals", TACIT_SEVERITY_WARNING,
+         0.5, false, 0,
+         "the mean square of residuals is known to %.2g of itself alone: sigma's interval is as wide",
+         "a larger budget, or a tighter public bound of the response"},
+    [TACIT_CHECK_PRIOR_SHARE] = {"prior-share", "share of the prior in the posterior's precision",
+                                 TACIT_SEVERITY_WARNING, 0.25, false, 0.05,
+                                 "%.2g of its precision is the prior's",
+                                 "read it as the prior's answer as well; a larger budget would help"},
+    [TACIT_CHECK_CONFLICT] = {"conflict", "distance of prior and likelihood in their sds",
+                              TACIT_SEVERITY_WARNING, 2, false, 0.005,
+                              "prior and data disagree about it by %.2g sds",
+                              "give it a prior of your own (--prior)"},
+    [TACIT_CHECK_FEW_POSITIVES] = {"few-positives",
+                                   "records of the rarer outcome, in sds of the last score's noise",
+                                   TACIT_SEVERITY_WARNING, 5, true, 0,
+                                   "few records have the rarer outcome (%.2g times the noise)",
+                                   "a larger budget"},
+    [TACIT_CHECK_RARE_LEVEL] = {"rare-level",
+                                "records of the rarer level, in sds of the first release's noise",
+                                TACIT_SEVERITY_WARNING, 3, true, 0.06,
+                                "few records have its rarer level (%.2g times the noise)",
+                                "a larger budget, or pool the level with another"},
+    [TACIT_CHECK_SCALE_VAGUE] = {"scale-vague", "relative error of the released variance",
+                                 TACIT_SEVERITY_WARNING, 0.5, false, 0.03,
+                                 "its scale is known roughly only (relative error %.2g)",
+                                 "tighter bounds or `typical:` in the schema"},
+    [TACIT_CHECK_WIDE_BOUNDS] = {"wide-bounds", "released sd in half ranges", TACIT_SEVERITY_WARNING, 0.1,
+                                 true, 0,
+                                 "its values fill a small part of their bounds (sd %.2g of the half range)",
+                                 "tighter bounds in the schema"},
+    [TACIT_CHECK_COLLINEAR] = {"collinear", "least eigenvalue of the whitened second moments over its floor",
+                               TACIT_SEVERITY_WARNING, 1, true, 0.06,
+                               "features are as good as collinear, by what the noise lets see (%.2g)",
+                               "fewer terms, or a larger budget"},
+    [TACIT_CHECK_MARGINS_CONTRADICT] =
+        {"margins-contradict",
+         "probability that noise alone makes the margins differ as much where they overlap",
+         TACIT_SEVERITY_PROBLEM, 1e-6, true, 0,
+         "the margins contradict each other by more than their noise (p = %.1g): there are no intervals to "
+         "give",
+         "margins of the same records, with the scale of the noise that they have"},
+    [TACIT_CHECK_EFFECTS_SWAMPED] = {"effects-swamped", "effects that noise swamps", TACIT_SEVERITY_WARNING,
+                                     0, false, 0,
                                      "noise swamps %.0f of the effects: what is said of them is the prior",
                                      "fewer or smaller margins, or a larger budget for them"},
-    [TACIT_CHECK_CELLS_SPARSE] = {"cells-sparse", "cells with fewer than 5 records and next to no noise", TACIT_SEVERITY_WARNING, 0, false, 0,
-                                  "%.0f cells have fewer than 5 records and next to no noise: the posterior is approximate there",
-                                  "smaller margins, or levels that are pooled"},
-    [TACIT_CHECK_NOISE_COARSE] = {"noise-coarse", "least scale of discrete noise, which is taken for continuous", TACIT_SEVERITY_WARNING, 0.5, true,
-                                  0,
-                                  "discrete noise of scale %.3g is taken for continuous noise, which is wider below scale 0.5: so are the intervals",
+    [TACIT_CHECK_CELLS_SPARSE] =
+        {"cells-sparse", "cells with fewer than 5 records and next to no noise", TACIT_SEVERITY_WARNING, 0,
+         false, 0,
+         "%.0f cells have fewer than 5 records and next to no noise: the posterior is approximate there",
+         "smaller margins, or levels that are pooled"},
+    [TACIT_CHECK_NOISE_COARSE] = {"noise-coarse",
+                                  "least scale of discrete noise, which is taken for continuous",
+                                  TACIT_SEVERITY_WARNING, 0.5, true, 0,
+                                  "discrete noise of scale %.3g is taken for continuous noise, which is "
+                                  "wider below scale 0.5: so are the intervals",
                                   "read intervals of n and of small cells as wider than they need be"},
-    [TACIT_CHECK_STATISTIC_CONTRADICTS] = {"statistic-contradicts",
-                                           "probability that the model, with these parameters, publishes anything as far out", TACIT_SEVERITY_PROBLEM,
-                                           1e-6, true, 0,
-                                           "the model cannot have brought forth what was published (p = %.1g): there are no intervals to give",
-                                           "another distribution of the records, or the scale, rounding, bounds and n that the release really had"},
-    [TACIT_CHECK_STATISTIC_MISFITS] = {"statistic-misfits", "probability that the model, with these parameters, publishes anything as far out",
-                                       TACIT_SEVERITY_WARNING, 1e-3, true, 0,
-                                       "the model fits badly what was published (p = %.1g): intervals may lie beside the truth",
-                                       "another distribution of the records, or the scale, rounding, bounds and n that the release really had"},
+    [TACIT_CHECK_STATISTIC_CONTRADICTS] =
+        {"statistic-contradicts",
+         "probability that the model, with these parameters, publishes anything as far out",
+         TACIT_SEVERITY_PROBLEM, 1e-6, true, 0,
+         "the model cannot have brought forth what was published (p = %.1g): there are no intervals to give",
+         "another distribution of the records, or the scale, rounding, bounds and n that the release really "
+         "had"},
+    [TACIT_CHECK_STATISTIC_MISFITS] =
+        {"statistic-misfits",
+         "probability that the model, with these parameters, publishes anything as far out",
+         TACIT_SEVERITY_WARNING, 1e-3, true, 0,
+         "the model fits badly what was published (p = %.1g): intervals may lie beside the truth",
+         "another distribution of the records, or the scale, rounding, bounds and n that the release really "
+         "had"},
     [TACIT_CHECK_TRAJECTORIES_LOST] = {
-        "trajectories-lost", "share of trajectories accepted with a probability below e^-10", TACIT_SEVERITY_WARNING, 0.005, false, 0,
-        "a share of %.2g of trajectories was lost where the posterior narrows: draws may be missing there, and means be off",
+        "trajectories-lost", "share of trajectories accepted with a probability below e^-10",
+        TACIT_SEVERITY_WARNING, 0.005, false, 0,
+        "a share of %.2g of trajectories was lost where the posterior narrows: draws may be missing there, "
+        "and means be off",
         "more --draws; more statistics, or narrower priors, where those published leave parameters open"}};
 
 /* What says that a posterior is not where its releases lead: there must be no intervals from it. */
-static const tacit_check_id_t forbidding[] = {
-    TACIT_CHECK_FAR, TACIT_CHECK_TAILS, TACIT_CHECK_LAST_STEP, TACIT_CHECK_OUTCOMES_VARY_MORE, TACIT_CHECK_INFORMATION, TACIT_CHECK_OTHER_TAILS,
-    TACIT_CHECK_LOST, TACIT_CHECK_WRONG_MEAN, TACIT_CHECK_BENT, TACIT_CHECK_MARGINS_CONTRADICT, TACIT_CHECK_STATISTIC_CONTRADICTS};
+static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,
+                                              TACIT_CHECK_TAILS,
+                                              TACIT_CHECK_LAST_STEP,
+                                              TACIT_CHECK_OUTCOMES_VARY_MORE,
+                                              TACIT_CHECK_INFORMATION,
+                                              TACIT_CHECK_OTHER_TAILS,
+                                              TACIT_CHECK_LOST,
+                                              TACIT_CHECK_WRONG_MEAN,
+                                              TACIT_CHECK_BENT,
+                                              TACIT_CHECK_MARGINS_CONTRADICT,
+                                              TACIT_CHECK_STATISTIC_CONTRADICTS};
 
 const tacit_check_info_t *tacit_check_info(tacit_check_id_t id) {
   return (size_t)id < TACIT_N_CHECKS ? &infos[id] : NULL;
@@ -152,18 +226,21 @@ bool tacit_checks_forbid_intervals(const tacit_checks_t *checks) {
   bool is_forbidden = false;
   for (size_t i = 0; i < checks->n; i++) {
     for (size_t k = 0; k < sizeof forbidding / sizeof forbidding[0]; k++) {
-      is_forbidden = is_forbidden || (checks->items[i].id == forbidding[k] && tacit_check_is_flagged(&checks->items[i]));
+      is_forbidden =
+          is_forbidden || (checks->items[i].id == forbidding[k] && tacit_check_is_flagged(&checks->items[i]));
     }
   }
   return is_forbidden;
 }
 
-/* A feature whose scale is unknown need not be said to be vague as well, nor what contradicts to fit badly. */
+/* A feature whose scale is unknown need not be said to be vague as well, nor what contradicts to fit badly.
+ */
 static bool is_said_already(const tacit_checks_t *checks, const tacit_check_t *check) {
   bool is_vague = check->id == TACIT_CHECK_SCALE_VAGUE;
   for (size_t i = 0; i < checks->n && (is_vague || check->id == TACIT_CHECK_STATISTIC_MISFITS); i++) {
     const tacit_check_t *other = &checks->items[i];
-    bool is_same = other->id == (is_vague ? TACIT_CHECK_SCALE_UNKNOWN : TACIT_CHECK_STATISTIC_CONTRADICTS) && other->term == check->term;
+    bool is_same = other->id == (is_vague ? TACIT_CHECK_SCALE_UNKNOWN : TACIT_CHECK_STATISTIC_CONTRADICTS) &&
+                   other->term == check->term;
     if (is_same && strcmp(other->subject, check->subject) == 0 && tacit_check_is_flagged(other)) {
       return true;
     }
@@ -177,11 +254,13 @@ static void say(tacit_findings_t *findings, const tacit_check_t *check, const ch
   const tacit_check_info_t *info = &infos[check->id];
   char what[sizeof findings->items[0].what];
   snprintf(what, sizeof what, info->what, check->statistic);
-  tacit_findings_say(findings, info->severity, info->advice, "%s%s%s", label, label[0] != '\0' ? ": " : "", what);
+  tacit_findings_say(findings, info->severity, info->advice, "%s%s%s", label, label[0] != '\0' ? ": " : "",
+                     what);
 }
 #pragma GCC diagnostic pop
 
-void tacit_diagnose_checks(const tacit_checks_t *checks, const char *const *labels, size_t n_labels, tacit_findings_t *findings) {
+void tacit_diagnose_checks(const tacit_checks_t *checks, const char *const *labels, size_t n_labels,
+                           tacit_findings_t *findings) {
   for (size_t i = 0; i < checks->n; i++) {
     const tacit_check_t *check = &checks->items[i];
     if (tacit_check_is_flagged(check) && !is_said_already(checks, check)) {
@@ -202,8 +281,9 @@ static void sort(tacit_findings_t *findings) {
   }
 }
 
-tacit_status_t tacit_diagnose_fit(const tacit_draws_t *draws, const char *const *labels, const tacit_published_t *published,
-                                  const tacit_checks_t *checks, tacit_findings_t *findings, tacit_error_t *err) {
+tacit_status_t tacit_diagnose_fit(const tacit_draws_t *draws, const char *const *labels,
+                                  const tacit_published_t *published, const tacit_checks_t *checks,
+                                  tacit_findings_t *findings, tacit_error_t *err) {
   tacit_status_t status = tacit_diagnose(draws, labels, findings, err);
   if (status == TACIT_OK && published != NULL) {
     tacit_diagnose_sampler(published, findings);
@@ -241,8 +321,9 @@ size_t tacit_findings_n_looked_at(const tacit_checks_t *checks) {
   return n;
 }
 
-tacit_status_t tacit_draws_summarise_with(const tacit_draws_t *draws, size_t j, const tacit_evidence_t *evidence,
-                                          tacit_summary_t *summary, tacit_error_t *err) {
+tacit_status_t tacit_draws_summarise_with(const tacit_draws_t *draws, size_t j,
+                                          const tacit_evidence_t *evidence, tacit_summary_t *summary,
+                                          tacit_error_t *err) {
   tacit_status_t status = tacit_draws_summarise(draws, j, summary, err);
   if (status != TACIT_OK || evidence == NULL) {
     return status;

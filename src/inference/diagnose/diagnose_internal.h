@@ -12,7 +12,7 @@ double tacit_normal_quantile(double p);
 
 /* A value and where it came from; what sorting moves. */
 typedef struct tacit_ranked {
-  uint64_t key;   /* monotone in the value; -0 and 0 are equal */
+  uint64_t key; /* monotone in the value; -0 and 0 are equal */
   uint64_t index;
 } tacit_ranked_t;
 
@@ -73,7 +73,7 @@ double tacit_mean(const double *x, size_t n);
 double tacit_sum_squares(const double *x, size_t n, double mean);
 
 /* Add a finding; where there are TACIT_MAX_FINDINGS, in place of one that weighs less, if there is one. */
-void tacit_findings_say(tacit_findings_t *findings, tacit_severity_t severity, const char *advice, const char *format, ...)
-    TACIT_PRINTF(4, 5);
+void tacit_findings_say(tacit_findings_t *findings, tacit_severity_t severity, const char *advice,
+                        const char *format, ...) TACIT_PRINTF(4, 5);
 
 #endif

@@ -99,7 +99,8 @@ tacit_status_t tacit_mmd2(const double *x, size_t n_x, const double *y, size_t n
   if (n_x < 2 || n_y < 2 || dim < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_x",
                            "the discrepancy needs at least 2 points of at least 1 dimension in each sample, "
-                           "not %zu and %zu of %zu", n_x, n_y, dim);
+                           "not %zu and %zu of %zu",
+                           n_x, n_y, dim);
   }
   if (!(bandwidth >= 0) || !isfinite(bandwidth)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "bandwidth",

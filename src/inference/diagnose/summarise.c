@@ -6,12 +6,12 @@
 
 /* One quantity under summary, scaled by a power of two so that no square leaves the range of doubles. */
 typedef struct quantity {
-  size_t n_chains, n_draws, n_all; /* n_all = n_chains n_draws */
+  size_t n_chains, n_draws, n_all;  /* n_all = n_chains n_draws */
   size_t n_series, n_half, n_split; /* the chains cut in halves; n_split = n_series n_half */
-  double *x;     /* shape (n_chains, n_draws) */
-  double *split; /* shape (n_series, n_half): a quantity derived from x */
-  double *means; /* shape (n_series) */
-  double *acov;  /* shape (n_half) */
+  double *x;                        /* shape (n_chains, n_draws) */
+  double *split;                    /* shape (n_series, n_half): a quantity derived from x */
+  double *means;                    /* shape (n_series) */
+  double *acov;                     /* shape (n_half) */
   tacit_ranked_t *sorted, *scratch; /* shape (n_all) */
   tacit_autocov_t autocov;
 } quantity_t;
@@ -73,9 +73,7 @@ static double indicator_ess(quantity_t *q, double bound) {
   return split_ess(q);
 }
 
-static double split_rhat(quantity_t *q) {
-  return tacit_rhat(q->split, q->n_series, q->n_half, q->means);
-}
+static double split_rhat(quantity_t *q) { return tacit_rhat(q->split, q->n_series, q->n_half, q->means); }
 
 static void normal_scores(quantity_t *q) {
   tacit_rank_normal_scores(q->split, q->n_split, q->sorted, q->scratch, q->split);
@@ -91,13 +89,9 @@ static void fold(quantity_t *q) {
   }
 }
 
-static double larger(double a, double b) {
-  return isnan(a) || isnan(b) ? NAN : fmax(a, b);
-}
+static double larger(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmax(a, b); }
 
-static double smaller(double a, double b) {
-  return isnan(a) || isnan(b) ? NAN : fmin(a, b);
-}
+static double smaller(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmin(a, b); }
 
 /* Everything that needs chains cut in halves; x is not constant and has at least 4 draws a chain. */
 static void diagnose(quantity_t *q, double sd, double q5, double q95, tacit_summary_t *summary) {

@@ -1,8 +1,10 @@
 /*
- * Sums and squares of scores by bands. The first band, the core, is taken as it was released. How many units the others hold is one of some scenarios: counts
- * that fall by a power of the length, a heap in one place (values at a bound, or of another kind), or next to none; what is released of counts, squares and sums says which, and by how much each sum is shrunk. In a
- * scenario the sum of band l has, in each of d directions, sd tau M_l, M_l what it were at most if all its scores pointed there, tau from .01 to 2.4 and common
- * to bands: what is beyond the core depends on features in directions of its own.
+ * Sums and squares of scores by bands. The first band, the core, is taken as it was released. How many units
+ * the others hold is one of some scenarios: counts that fall by a power of the length, a heap in one place
+ * (values at a bound, or of another kind), or next to none; what is released of counts, squares and sums says
+ * which, and by how much each sum is shrunk. In a scenario the sum of band l has, in each of d directions, sd
+ * tau M_l, M_l what it were at most if all its scores pointed there, tau from .01 to 2.4 and common to bands:
+ * what is beyond the core depends on features in directions of its own.
  */
 #include <math.h>
 #include <string.h>
@@ -15,26 +17,32 @@ enum { N_TAU = 8, N_PHI = 7, MAX_SCENARIOS = 1200 };
 static const double taus[N_TAU] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 2.4}, tau_median = 0.5, tau_sd = 1.2;
 /* By how much counts fall for a factor sqrt 2; the steepest twice, for its weight. */
 static const double phis[N_PHI] = {0, 0.35, 0.7, 1.2, 2, 4, 4};
-/* Prior probability of next to nobody, and of a heap, and how wide that is in factors sqrt 2; what next to nobody is; by how much the counts of a scenario are off; share of a sum's variance that bands do not have in common. */
-static const double empty = 0.7, heap = 0.02, heap_width = 1.5, floor_count = 0.02, floor_fall = 0.5, count_off = 0.8, own_part = 0.25;
-/* Where the model says how many units bands hold: the probability of that, of what `empty` has without; by how much those counts are off. */
+/* Prior probability of next to nobody, and of a heap, and how wide that is in factors sqrt 2; what next to
+ * nobody is; by how much the counts of a scenario are off; share of a sum's variance that bands do not have
+ * in common. */
+static const double empty = 0.7, heap = 0.02, heap_width = 1.5, floor_count = 0.02, floor_fall = 0.5,
+                    count_off = 0.8, own_part = 0.25;
+/* Where the model says how many units bands hold: the probability of that, of what `empty` has without; by
+ * how much those counts are off. */
 static const double as_said = 0.75, said_off = 0.5;
-/* Bounds may be many times as wide as records are: from so many radii of the core on, records are the less likely, by the square. */
+/* Bounds may be many times as wide as records are: from so many radii of the core on, records are the less
+ * likely, by the square. */
 static const double far_from = 16;
-/* A band that is empty with this probability is taken to be: what a record there would do, next to never, would else widen every interval. */
+/* A band that is empty with this probability is taken to be: what a record there would do, next to never,
+ * would else widen every interval. */
 static const double surely = 0.998;
 
 /* What is the same for all scenarios, of bands 1 .. n. */
 typedef struct outer {
   size_t n, d;
   double units;
-  double bar[BAND_CELLS];                        /* mean square of a score there */
+  double bar[BAND_CELLS];                          /* mean square of a score there */
   double count[BAND_CELLS], count_var[BAND_CELLS]; /* units, by all that was released of it */
-  double steps[BAND_CELLS];                      /* log of the radius, in sqrt 2 */
-  double reach[BAND_CELLS];                      /* radius over that from which on bands are far from the core */
+  double steps[BAND_CELLS];                        /* log of the radius, in sqrt 2 */
+  double reach[BAND_CELLS]; /* radius over that from which on bands are far from the core */
   double sum[BAND_CELLS][BAND_DIM], sum_var[BAND_CELLS];
   double log_tau[N_TAU];
-  const double *said;                            /* units, as the model says, or NULL */
+  const double *said; /* units, as the model says, or NULL */
   bool is_empty[BAND_CELLS];
 } outer_t;
 
@@ -42,7 +50,8 @@ typedef struct outer {
 typedef struct scenario {
   double log_weight;
   double mean[BAND_DIM], var[BAND_DIM]; /* (d): of the sum over bands */
-  double records[BAND_CELLS], records_var[BAND_CELLS], none[BAND_CELLS]; /* none: probability that there is nobody */
+  double records[BAND_CELLS], records_var[BAND_CELLS],
+      none[BAND_CELLS]; /* none: probability that there is nobody */
 } scenario_t;
 
 /* Q's lower factor, of the sums' prior variances, K, and their noise. */
@@ -55,13 +64,15 @@ static bool factor_of(const outer_t *o, const scenario_t *s, double tau, double 
   for (size_t a = 0; a < n * n; a++) {
     size_t i = a / n, j = a % n;
     k[a] = tau * tau * most[i] * most[j] * (i == j ? 1 + own_part : 1);
-    k[a] += i == j ? s->records[i] * o->bar[i] / (double)o->d / (o->units * o->units) : 0; /* independent ones */
+    k[a] +=
+        i == j ? s->records[i] * o->bar[i] / (double)o->d / (o->units * o->units) : 0; /* independent ones */
     q[a] = k[a] + (i == j ? o->sum_var[i] : 0);
   }
   return tacit_cholesky(n, q);
 }
 
-/* Mean and variance of the sum over bands in each direction given tau, and the log likelihood of what was released there. */
+/* Mean and variance of the sum over bands in each direction given tau, and the log likelihood of what was
+ * released there. */
 typedef struct given_tau {
   double log_weight[N_TAU][BAND_DIM], mean[N_TAU][BAND_DIM], var[N_TAU];
 } given_tau_t;
@@ -111,10 +122,12 @@ static double weigh(size_t n, const double *logs, size_t stride, double *weights
 }
 
 /*
- * A count that a scenario expects to be m, off by off_by of it: negative binomial, where it is small enough to be told apart from its neighbours, else normal.
- * Mean, variance and probability of 0 given a normal measurement, and its log likelihood.
+ * A count that a scenario expects to be m, off by off_by of it: negative binomial, where it is small enough
+ * to be told apart from its neighbours, else normal. Mean, variance and probability of 0 given a normal
+ * measurement, and its log likelihood.
  */
-static double learn_count(double m, double off_by, double measured, double variance, double *mean, double *mean_var, double *none) {
+static double learn_count(double m, double off_by, double measured, double variance, double *mean,
+                          double *mean_var, double *none) {
   const double shape = 1 / (off_by * off_by), sd = sqrt(variance);
   double prior = pow(off_by * m, 2) + m, all = prior + variance, kept = prior / all, off = measured - m;
   *mean = fmax(m + kept * off, 0.1 * m);
@@ -123,7 +136,8 @@ static double learn_count(double m, double off_by, double measured, double varia
   if (fmax(measured, 0) + 6 * sd > 150 || !(m > 0)) {
     return -0.5 * (off * off / all + log(all));
   }
-  double log_p = shape * log(shape / (shape + m)), ratio = m / (shape + m), total = 0, sum = 0, square = 0, highest = -INFINITY, logs[152];
+  double log_p = shape * log(shape / (shape + m)), ratio = m / (shape + m), total = 0, sum = 0, square = 0,
+         highest = -INFINITY, logs[152];
   size_t n = 2 + (size_t)(fmax(measured, 0) + 6 * sd);
   n = n < 152 ? n : 152;
   for (size_t k = 0; k < n; k++) {
@@ -145,11 +159,13 @@ static double learn_count(double m, double off_by, double measured, double varia
 }
 
 /* expected (n): units in bands, off by off_by of themselves; its prior probability. */
-static void learn_scenario(const outer_t *o, const double *expected, double off_by, double probability, scenario_t *s) {
+static void learn_scenario(const outer_t *o, const double *expected, double off_by, double probability,
+                           scenario_t *s) {
   s->log_weight = log(probability);
   for (size_t b = 0; b < o->n; b++) {
-    s->log_weight += learn_count(expected[b] + floor_count * exp(-floor_fall * o->steps[b]), off_by, o->count[b], o->count_var[b], &s->records[b],
-                                 &s->records_var[b], &s->none[b]);
+    s->log_weight +=
+        learn_count(expected[b] + floor_count * exp(-floor_fall * o->steps[b]), off_by, o->count[b],
+                    o->count_var[b], &s->records[b], &s->records_var[b], &s->none[b]);
     s->records[b] *= !o->is_empty[b];
     s->records_var[b] *= !o->is_empty[b];
   }
@@ -170,7 +186,8 @@ static void learn_scenario(const outer_t *o, const double *expected, double off_
   }
 }
 
-/* Falls may end at any band that is far from the core, and do not before. places (n) <- the probability that they end there; returns the first with any. */
+/* Falls may end at any band that is far from the core, and do not before. places (n) <- the probability that
+ * they end there; returns the first with any. */
 static size_t place_ends(const outer_t *o, double *places) {
   size_t first = o->n - 1;
   double sum = 0;
@@ -188,9 +205,11 @@ static size_t place_ends(const outer_t *o, double *places) {
   return first;
 }
 
-/* Next to nobody; on a grid of how many are in the first band beyond the core, or where a heap is, all falls and where they end, and all places of a heap. */
+/* Next to nobody; on a grid of how many are in the first band beyond the core, or where a heap is, all falls
+ * and where they end, and all places of a heap. */
 static size_t learn_scenarios(const outer_t *o, scenario_t *s) {
-  double expected[BAND_CELLS] = {0}, ends[BAND_CELLS], near[BAND_CELLS], all_near = 0; /* a heap is the less likely the further out it is */
+  double expected[BAND_CELLS] = {0}, ends[BAND_CELLS], near[BAND_CELLS],
+         all_near = 0; /* a heap is the less likely the further out it is */
   const size_t first_end = place_ends(o, ends);
   const double log_step = 0.7, most = (MAX_SCENARIOS - 2) / (double)(N_PHI * (o->n - first_end) + o->n);
   size_t n = 0, n_first = (size_t)fmax(fmin(log(o->units / 2) / log_step, most), 1);
@@ -280,9 +299,11 @@ static void fill_outer(const tacit_band_scores_t *of, const double *bar, outer_t
     o->bar[b] = bar[b + 1];
     o->steps[b] = log(radius / of->split->radii[1]) / (0.5 * log(2));
     o->reach[b] = radius / (far_from * of->split->radii[0]);
-    double by_count = 1 / (sd * sd), by_lengths = 1 / (lengths_var * n_cells), by_squares = pow(o->bar[b] / (sd * c2), 2) / (double)o->d;
+    double by_count = 1 / (sd * sd), by_lengths = 1 / (lengths_var * n_cells),
+           by_squares = pow(o->bar[b] / (sd * c2), 2) / (double)o->d;
     o->count_var[b] = 1 / (by_count + by_lengths + by_squares);
-    o->count[b] = o->count_var[b] * (released[0] * by_count + counted * by_lengths + trace_of(of, b + 1) * c2 / o->bar[b] * by_squares);
+    o->count[b] = o->count_var[b] * (released[0] * by_count + counted * by_lengths +
+                                     trace_of(of, b + 1) * c2 / o->bar[b] * by_squares);
     o->sum_var[b] = pow(sd / sqrt(2) * radius / of->n, 2);
     for (size_t j = 0; j < o->d; j++) {
       o->sum[b][j] = released[1 + j] / sqrt(2) * radius / of->n;
@@ -321,10 +342,12 @@ static void mix(const outer_t *o, size_t n, const scenario_t *s, tacit_band_tail
   for (size_t i = 0; i < n; i++) {
     for (size_t a = 0; a < o->d * o->d; a++) {
       size_t j = a / o->d, k = a % o->d;
-      tails->tail_cov[a] += w[i] * ((j == k ? s[i].var[j] : 0) + (s[i].mean[j] - mean[j]) * (s[i].mean[k] - mean[k]));
+      tails->tail_cov[a] +=
+          w[i] * ((j == k ? s[i].var[j] : 0) + (s[i].mean[j] - mean[j]) * (s[i].mean[k] - mean[k]));
     }
     for (size_t b = 0; b < o->n; b++) {
-      tails->records_var[b + 1] += w[i] * (s[i].records_var[b] + pow(s[i].records[b] - tails->records[b + 1], 2));
+      tails->records_var[b + 1] +=
+          w[i] * (s[i].records_var[b] + pow(s[i].records[b] - tails->records[b + 1], 2));
     }
   }
   for (size_t j = 0; j < o->d; j++) {
@@ -332,22 +355,31 @@ static void mix(const outer_t *o, size_t n, const scenario_t *s, tacit_band_tail
   }
 }
 
-/* Squares of band b, shrunk: their trace towards what counts imply, the rest towards the shape in the core and in the others towards the identity. */
-static void add_squares(const tacit_band_scores_t *of, const double *bar, size_t b, tacit_band_tails_t *tails) {
+/* Squares of band b, shrunk: their trace towards what counts imply, the rest towards the shape in the core
+ * and in the others towards the identity. */
+static void add_squares(const tacit_band_scores_t *of, const double *bar, size_t b,
+                        tacit_band_tails_t *tails) {
   const double *released = of->released + b * n_packed(of);
   size_t d = of->d, m = of->m;
   double c2 = of->split->radii[b] * of->split->radii[b] / of->n, noise = noise_of(of) * c2, shape_trace = 0;
   double guess = tails->records[b] * bar[b] / of->n, spread = b == 0 ? 1 : 0.3;
-  double guess_var = pow(spread * guess, 2) + bar[b] * bar[b] * tails->records_var[b] / (of->n * of->n), var = (double)d * noise * noise;
-  double kept = guess_var / (guess_var + var), trace = fmax(guess + kept * (trace_of(of, b) * c2 - guess), 0.2 * guess);
+  double guess_var = pow(spread * guess, 2) + bar[b] * bar[b] * tails->records_var[b] / (of->n * of->n),
+         var = (double)d * noise * noise;
+  double kept = guess_var / (guess_var + var),
+         trace = fmax(guess + kept * (trace_of(of, b) * c2 - guess), 0.2 * guess);
   for (size_t i = 0; i < d; i++) {
     shape_trace += of->shape[i * d + i];
   }
   for (size_t i = 0; i < m; i++) {
     for (size_t j = i; j < m; j++) {
-      double unit = i == j ? 1 : sqrt(2), value = released[place(of, i, j)] / unit * c2, own = pow(noise / unit, 2);
-      double size = trace / (double)d, at = j >= d ? (i == j ? trace / (double)d : 0) : b == 0 ? trace * of->shape[i * d + j] / shape_trace : i == j ? size : 0;
-      double prior = pow((b == 0 ? 0.5 : 0.8) * size, 2) + 0.5 * guess_var / (double)(d * d) + 1e-18, share = prior / (prior + own);
+      double unit = i == j ? 1 : sqrt(2), value = released[place(of, i, j)] / unit * c2,
+             own = pow(noise / unit, 2);
+      double size = trace / (double)d, at = j >= d   ? (i == j ? trace / (double)d : 0)
+                                            : b == 0 ? trace * of->shape[i * d + j] / shape_trace
+                                            : i == j ? size
+                                                     : 0;
+      double prior = pow((b == 0 ? 0.5 : 0.8) * size, 2) + 0.5 * guess_var / (double)(d * d) + 1e-18,
+             share = prior / (prior + own);
       at += share * (value - at);
       tails->squares[i * m + j] += at;
       tails->squares[j * m + i] = tails->squares[i * m + j];

@@ -43,17 +43,19 @@ static double count_var(const tacit_band_lengths_t *l, size_t k) {
 
 enum { N_FALLS = 7, N_LEVELS = 60, N_STATES = 1 + N_LEVELS };
 
-/* By how much log counts fall from cell to cell; odds that this gets steeper, or flatter; that a count jumps, or that there is one beyond an empty cell. */
-static const double falls[N_FALLS] = {-1, 0, 0.5, 1, 2, 3.5, 6}, steeper = 0.1, flatter = 0.05, jumps = 0.03, appears = 0.005, any_fall = 0.02;
+/* By how much log counts fall from cell to cell; odds that this gets steeper, or flatter; that a count jumps,
+ * or that there is one beyond an empty cell. */
+static const double falls[N_FALLS] = {-1, 0, 0.5, 1, 2, 3.5, 6}, steeper = 0.1, flatter = 0.05, jumps = 0.03,
+                    appears = 0.005, any_fall = 0.02;
 /* From where on lengths are rare, in units, where they are said to be. */
 static const double rare_from = 4;
 /* Probability at which a cell is taken to be empty. */
 static const double surely = 0.99;
 
 typedef struct chain {
-  double count[N_STATES];                         /* 0, and on a grid of logs 1 to n */
-  double of_fall[N_FALLS][N_FALLS];               /* from, to */
-  double of_count[N_FALLS][N_STATES][N_STATES];   /* by the fall, from, to */
+  double count[N_STATES];                       /* 0, and on a grid of logs 1 to n */
+  double of_fall[N_FALLS][N_FALLS];             /* from, to */
+  double of_count[N_FALLS][N_STATES][N_STATES]; /* by the fall, from, to */
 } chain_t;
 
 typedef double state_t[N_FALLS][N_STATES];
@@ -77,10 +79,13 @@ static void fill_counts(chain_t *c, size_t a, double n) {
   double step = log(n) / (N_LEVELS - 1), fall = falls[a], sd = 0.35 + 0.25 * fabs(fall);
   for (size_t i = 0; i < N_STATES; i++) {
     double *to = c->of_count[a][i], g = ((double)i - 1) * step;
-    to[0] = i == 0 ? 1 - appears : (1 - jumps) * below((below_one - g + fall) / sd) + jumps * below((below_one - g + fall) / jump_sd);
+    to[0] = i == 0 ? 1 - appears
+                   : (1 - jumps) * below((below_one - g + fall) / sd) +
+                         jumps * below((below_one - g + fall) / jump_sd);
     for (size_t j = 1; j < N_STATES; j++) {
       double moved = ((double)j - (double)i) * step + fall;
-      to[j] = i == 0 ? exp(-((double)j - 1) * step) : step * ((1 - jumps) * normal(moved, sd) + jumps * normal(moved, jump_sd));
+      to[j] = i == 0 ? exp(-((double)j - 1) * step)
+                     : step * ((1 - jumps) * normal(moved, sd) + jumps * normal(moved, jump_sd));
     }
     if (i == 0) {
       normalise(N_LEVELS, to + 1);
@@ -98,7 +103,10 @@ static void fill_chain(chain_t *c, double n) {
   }
   for (size_t a = 0; a < N_FALLS; a++) {
     for (size_t b = 0; b < N_FALLS; b++) {
-      c->of_fall[a][b] = any_fall / N_FALLS + (b == a ? 1 - any_fall - steeper - flatter : b == a + 1 ? steeper : b + 1 == a ? flatter : 0);
+      c->of_fall[a][b] = any_fall / N_FALLS + (b == a       ? 1 - any_fall - steeper - flatter
+                                               : b == a + 1 ? steeper
+                                               : b + 1 == a ? flatter
+                                                            : 0);
     }
     normalise(N_FALLS, c->of_fall[a]);
     fill_counts(c, a, n);
@@ -121,7 +129,8 @@ static void move(const chain_t *c, state_t from, shares_t shares, bool is_back, 
   state_t between;
   memset(between, 0, sizeof between);
   memset(to, 0, sizeof(state_t));
-  for (size_t a = 0; a < N_FALLS; a++) { /* forwards: the fall, and by it the count; backwards the other way */
+  for (size_t a = 0; a < N_FALLS;
+       a++) { /* forwards: the fall, and by it the count; backwards the other way */
     for (size_t i = 0; i < N_STATES; i++) {
       for (size_t b = 0; !is_back && b < N_FALLS; b++) {
         between[a][i] += c->of_fall[b][a] * from[b][i];
@@ -159,8 +168,8 @@ static void see(const chain_t *c, double released, double noise_sd, state_t stat
 }
 
 /*
- * Where there is nobody nearer, somebody is the less likely the further out. Where units far out are rare, the square of whose squares would decide else, it is by as much
- * less likely that there is anybody at all.
+ * Where there is nobody nearer, somebody is the less likely the further out. Where units far out are rare,
+ * the square of whose squares would decide else, it is by as much less likely that there is anybody at all.
  */
 static shares_t shares_at(const tacit_band_lengths_t *l, size_t k) {
   double edge = fmax(l->edges[k], 1), far = l->are_far_rare ? fmin(1, pow(rare_from / edge, 4)) : 1;
@@ -193,7 +202,8 @@ bool tacit_band_learn_counts(tacit_band_lengths_t *l, double n) {
   for (size_t k = l->n; k-- > 0;) {
     double total = 0, sum = 0, square = 0, none = 0;
     for (size_t i = 0; i < N_FALLS * N_STATES; i++) {
-      double p = forward[k][i / N_STATES][i % N_STATES] * back[i / N_STATES][i % N_STATES], m = c->count[i % N_STATES];
+      double p = forward[k][i / N_STATES][i % N_STATES] * back[i / N_STATES][i % N_STATES],
+             m = c->count[i % N_STATES];
       total += p;
       none += i % N_STATES == 0 ? p : 0;
       sum += p * m;
@@ -229,7 +239,8 @@ static void split_by(const tacit_band_lengths_t *l, size_t core, double factor, 
   }
 }
 
-/* Expected square of a sum over a band's units of vectors with lengths that counts tell, in each of d numbers. */
+/* Expected square of a sum over a band's units of vectors with lengths that counts tell, in each of d
+ * numbers. */
 typedef double (*band_prior)(const tacit_band_lengths_t *l, size_t d, size_t first, size_t last);
 
 /* Of sums: lengths by their directions, which agree by a share of .3, and as many independent ones. */
@@ -255,12 +266,15 @@ static double prior_of_squares(const tacit_band_lengths_t *l, size_t d, size_t f
   return (0.3 * sum * sum + variance) / (double)(d * d);
 }
 
-/* What noise leaves unknown of a sum over all bands: of the first all, of the others as far as it is not known before. */
-static double unknown(const tacit_band_lengths_t *l, size_t d, double noise, double power, band_prior prior, const tacit_band_split_t *split) {
+/* What noise leaves unknown of a sum over all bands: of the first all, of the others as far as it is not
+ * known before. */
+static double unknown(const tacit_band_lengths_t *l, size_t d, double noise, double power, band_prior prior,
+                      const tacit_band_split_t *split) {
   double sum = 0;
   for (size_t b = 0; b < split->n; b++) {
     double variance = pow(noise * pow(split->radii[b], power), 2);
-    sum += b == 0 ? variance : 1 / (1 / variance + 1 / fmax(prior(l, d, split->first[b], split->first[b + 1]), 1e-9));
+    sum += b == 0 ? variance
+                  : 1 / (1 / variance + 1 / fmax(prior(l, d, split->first[b], split->first[b + 1]), 1e-9));
   }
   return sum;
 }
@@ -291,11 +305,13 @@ static void split_best(const wanted_t *wanted, band_loss loss, double gain, taci
   }
 }
 
-/* Logs of variances, that of sampling included: of d sums, and with a weight of the mean square of residuals, a score's length over that of its row. */
+/* Logs of variances, that of sampling included: of d sums, and with a weight of the mean square of residuals,
+ * a score's length over that of its row. */
 static double loss_of_scores(const wanted_t *w, const tacit_band_split_t *split) {
   double sums = (double)w->d * log(w->n + unknown(w->lengths, w->d, w->noise, 1, prior_of_scores, split));
   return w->square_weight > 0
-             ? sums + w->square_weight * log(2 * w->n + unknown(w->lengths, w->d, sqrt(2) * w->noise, 2, prior_of_squares, split))
+             ? sums + w->square_weight * log(2 * w->n + unknown(w->lengths, w->d, sqrt(2) * w->noise, 2,
+                                                                prior_of_squares, split))
              : sums;
 }
 
@@ -303,18 +319,21 @@ static double loss_of_squares(const wanted_t *w, const tacit_band_split_t *split
   return unknown(w->lengths, w->d, w->noise, 2, prior_of_squares, split);
 }
 
-void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double n, double square_weight, tacit_band_split_t *split) {
+void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double n,
+                             double square_weight, tacit_band_split_t *split) {
   split_best(&(wanted_t){lengths, d, noise, n, square_weight}, loss_of_scores, 0.03 * (double)d, split);
 }
 
-void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise, tacit_band_split_t *split) {
+void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise,
+                              tacit_band_split_t *split) {
   split_best(&(wanted_t){.lengths = lengths, .d = d, .noise = noise}, loss_of_squares, 0, split);
 }
 
 /* ---- squares of vectors ---- */
 
-void tacit_band_squares(const tacit_band_lengths_t *l, const tacit_band_split_t *split, size_t d, double n, const double *released, double noise_sd,
-                        const tacit_band_guess_t *guessed, double *moments, double *variances) {
+void tacit_band_squares(const tacit_band_lengths_t *l, const tacit_band_split_t *split, size_t d, double n,
+                        const double *released, double noise_sd, const tacit_band_guess_t *guessed,
+                        double *moments, double *variances) {
   memset(moments, 0, d * d * sizeof *moments);
   memset(variances, 0, d * d * sizeof *variances);
   for (size_t b = 0; b < split->n; b++) {
@@ -327,9 +346,13 @@ void tacit_band_squares(const tacit_band_lengths_t *l, const tacit_band_split_t 
     for (size_t i = 0; i < d; i++) {
       for (size_t j = i; j < d; j++, released++) {
         bool is_diagonal = i == j;
-        double unit = is_diagonal ? 1 : sqrt(2), value = *released / unit * scale, noise = pow(noise_sd * scale / unit, 2);
+        double unit = is_diagonal ? 1 : sqrt(2), value = *released / unit * scale,
+               noise = pow(noise_sd * scale / unit, 2);
         double guess = !is_diagonal ? 0 : b == 0 ? fmin(trace, 1) : trace;
-        double prior = b > 0 ? 0.36 * trace * trace + trace_var : is_diagonal ? guessed->diagonal_var : guessed->off_var, kept = prior / (prior + noise);
+        double prior = b > 0         ? 0.36 * trace * trace + trace_var
+                       : is_diagonal ? guessed->diagonal_var
+                                     : guessed->off_var,
+               kept = prior / (prior + noise);
         kept = noise > 0 ? kept : 1;
         moments[i * d + j] += guess + kept * (value - guess);
         variances[i * d + j] += kept * noise;

@@ -1,6 +1,7 @@
 /*
- * What releases by bands tell (docs/theory.md, 18.20): counts of units by the length of their whitened score, and, band by band, count, sum and squares.
- * Pure functions of released numbers and public facts, of scores of any model. Lengths are in units of sqrt(d), in which a score's expected square is 1.
+ * What releases by bands tell (docs/theory.md, 18.20): counts of units by the length of their whitened score,
+ * and, band by band, count, sum and squares. Pure functions of released numbers and public facts, of scores
+ * of any model. Lengths are in units of sqrt(d), in which a score's expected square is 1.
  */
 #ifndef TACIT_NOISE_AWARE_BANDS_H
 #define TACIT_NOISE_AWARE_BANDS_H
@@ -8,28 +9,30 @@
 #include "noise_aware/noise_aware_internal.h"
 
 enum {
-  BAND_CELLS = 64,                        /* of lengths, at most */
+  BAND_CELLS = 64, /* of lengths, at most */
   BAND_DIM = TACIT_NOISE_AWARE_MAX_NARROW + 1,
   BAND_PACKED = (BAND_DIM + 1) * (BAND_DIM + 2) / 2
 };
 
 /* Lengths in cells, from the shortest, and what counts of them tell. */
 typedef struct tacit_band_lengths {
-  size_t n;                          /* cells; cell k is from edges[k] to edges[k + 1] */
-  double unit;                       /* sqrt(d) */
-  double edges[BAND_CELLS + 1];      /* in units; edges[0] = 0 */
-  bool are_far_rare;                 /* for ->mean: units far out are, as rows are and scores need not be */
+  size_t n;                            /* cells; cell k is from edges[k] to edges[k + 1] */
+  double unit;                         /* sqrt(d) */
+  double edges[BAND_CELLS + 1];        /* in units; edges[0] = 0 */
+  bool are_far_rare;                   /* for ->mean: units far out are, as rows are and scores need not be */
   double counts[BAND_CELLS], noise_sd; /* as released */
   double mean[BAND_CELLS], square[BAND_CELLS]; /* posterior mean and mean square of each count */
 } tacit_band_lengths_t;
 
-/* Cells that end at 1/4, 1/2, 3/4, 1 and from there by factors of sqrt 2, until one reaches `top`, in units: no length is beyond it. */
+/* Cells that end at 1/4, 1/2, 3/4, 1 and from there by factors of sqrt 2, until one reaches `top`, in units:
+ * no length is beyond it. */
 void tacit_band_cells(tacit_band_lengths_t *lengths, double unit, double top);
 /* inner (n - 1) <- the edges between cells, as a release wants them. */
 void tacit_band_inner_edges(const tacit_band_lengths_t *lengths, double *inner);
 /*
- * ->mean, ->square from ->counts and ->noise_sd, of n units. Log counts fall from cell to cell by steps that mostly stay as they are or get steeper;
- * beyond an empty cell there is nothing, as a rule (a hidden Markov chain, forwards and backwards). False: no memory.
+ * ->mean, ->square from ->counts and ->noise_sd, of n units. Log counts fall from cell to cell by steps that
+ * mostly stay as they are or get steeper; beyond an empty cell there is nothing, as a rule (a hidden Markov
+ * chain, forwards and backwards). False: no memory.
  */
 bool tacit_band_learn_counts(tacit_band_lengths_t *lengths, double n);
 
@@ -40,12 +43,15 @@ typedef struct tacit_band_split {
 } tacit_band_split_t;
 
 /*
- * Bands in which sums of the scores of n units are best released, of noise with sd `noise` times the radius in each of d numbers, the first without shrinking.
- * square_weight: what the mean square of scores in one direction counts beside a number of the sum; 0: nothing.
+ * Bands in which sums of the scores of n units are best released, of noise with sd `noise` times the radius
+ * in each of d numbers, the first without shrinking. square_weight: what the mean square of scores in one
+ * direction counts beside a number of the sum; 0: nothing.
  */
-void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double n, double square_weight, tacit_band_split_t *split);
+void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double n,
+                             double square_weight, tacit_band_split_t *split);
 /* The same of squares of vectors, of noise `noise` times the square of the radius. */
-void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise, tacit_band_split_t *split);
+void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise,
+                              tacit_band_split_t *split);
 
 /* How far the squares of the first band may be from the identity: variances of entries. */
 typedef struct tacit_band_guess {
@@ -53,11 +59,13 @@ typedef struct tacit_band_guess {
 } tacit_band_guess_t;
 
 /*
- * moments (d, d) <- mean over n units of the squares of their vectors from bands without counts, released as svec, and variances (d, d) of its entries; each
- * band is shrunk towards what its counts imply: the first to the identity, those that hold next to nobody to 0. noise_sd: of each number.
+ * moments (d, d) <- mean over n units of the squares of their vectors from bands without counts, released as
+ * svec, and variances (d, d) of its entries; each band is shrunk towards what its counts imply: the first to
+ * the identity, those that hold next to nobody to 0. noise_sd: of each number.
  */
-void tacit_band_squares(const tacit_band_lengths_t *lengths, const tacit_band_split_t *split, size_t d, double n, const double *released,
-                        double noise_sd, const tacit_band_guess_t *guessed, double *moments, double *variances);
+void tacit_band_squares(const tacit_band_lengths_t *lengths, const tacit_band_split_t *split, size_t d,
+                        double n, const double *released, double noise_sd, const tacit_band_guess_t *guessed,
+                        double *moments, double *variances);
 
 /* Bands of scores with counts, as released. */
 typedef struct tacit_band_scores {
@@ -67,21 +75,24 @@ typedef struct tacit_band_scores {
   double n;               /* units */
   const double *released; /* (split->n, (m + 1) (m + 2) / 2): svec of (1, v / radius) */
   double noise_sd;
-  const double *said;     /* (split->n): units in each band as the model says, or NULL; one of the scenarios of those beyond the core */
-  const double *shape;    /* (d, d): what squares of scores are taken to be in proportion to, as far as they are not known */
+  const double *said;  /* (split->n): units in each band as the model says, or NULL; one of the scenarios of
+                          those beyond the core */
+  const double *shape; /* (d, d): what squares of scores are taken to be in proportion to, as far as they are
+                          not known */
 } tacit_band_scores_t;
 
 /* What they tell, all per unit. */
 typedef struct tacit_band_tails {
-  double sum[BAND_DIM];            /* (d): mean score, of the core as released and of the other bands shrunk */
-  double core_var;                 /* of its noise, in each number of the core's */
+  double sum[BAND_DIM]; /* (d): mean score, of the core as released and of the other bands shrunk */
+  double core_var;      /* of its noise, in each number of the core's */
   double tail_cov[BAND_DIM * BAND_DIM]; /* (d, d): uncertainty of what is beyond the core */
   double squares[BAND_DIM * BAND_DIM];  /* (m, m): mean of v v' */
-  double records[BAND_CELLS];      /* units in each band, */
+  double records[BAND_CELLS];           /* units in each band, */
   double records_var[BAND_CELLS];
-  double count_sd[BAND_CELLS];     /* noise of all that was released of how many there are; 0 in the core */
-  double expected[BAND_CELLS];     /* squares by band, sum of d numbers, as counts alone say they are */
-  double last[BAND_CELLS], last_var[BAND_CELLS];       /* squares by band of the first number, or where m > d of the last */
+  double count_sd[BAND_CELLS]; /* noise of all that was released of how many there are; 0 in the core */
+  double expected[BAND_CELLS]; /* squares by band, sum of d numbers, as counts alone say they are */
+  double last[BAND_CELLS],
+      last_var[BAND_CELLS]; /* squares by band of the first number, or where m > d of the last */
 } tacit_band_tails_t;
 
 /* False: no memory. */

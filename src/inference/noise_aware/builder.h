@@ -26,7 +26,8 @@ typedef struct tacit_builder {
   double *work;      /* 6 d^2 + 4 d + 4 n_moments */
 } tacit_builder_t;
 
-/* Make the two releases of second moments; shape, moments and variances as they suggest, metric and inverse of the second. */
+/* Make the two releases of second moments; shape, moments and variances as they suggest, metric and inverse
+ * of the second. */
 TACIT_MUST_USE tacit_status_t tacit_builder_learn(tacit_builder_t *b, tacit_error_t *err);
 /* metric <- L, L L' = second moments of the shape; inverse <- L^-1. */
 TACIT_MUST_USE tacit_status_t tacit_builder_factorise(tacit_builder_t *b, tacit_error_t *err);

@@ -4,11 +4,14 @@
 #include "base/memory.h"
 #include "noise_aware/noise_aware_internal.h"
 
-/* Of a feature with sd a quarter of its half range; and how far noise in the cube drives the whitening from its variance, fitted to the grid. */
+/* Of a feature with sd a quarter of its half range; and how far noise in the cube drives the whitening from
+ * its variance, fitted to the grid. */
 static const double quarter_variance = 1.0 / 16, cube_excess = 0.8;
 
-/* Variance of a feature around its mean, and how uncertain that is: as the process has it for any function of a row. */
-static void measure(const tacit_surrogate_t *s, size_t j, double *mean, double *variance, double *uncertainty) {
+/* Variance of a feature around its mean, and how uncertain that is: as the process has it for any function of
+ * a row. */
+static void measure(const tacit_surrogate_t *s, size_t j, double *mean, double *variance,
+                    double *uncertainty) {
   size_t n = s->n_rows, q = s->n_basis;
   const double *x = s->x + j * n;
   double own = 0, shift = 0, known = 0, noise = 0;
@@ -48,14 +51,17 @@ void tacit_surrogate_scales(const tacit_surrogate_t *surrogate, tacit_feature_sc
   }
 }
 
-double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
+double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim,
+                                     double n_units) {
   if (settings->family == TACIT_FAMILY_GAUSSIAN || dim < 2) {
     return 0;
   }
   double factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : sqrt(2), d = (double)dim;
   double cube = factor * d * schedule_multiplier(settings->rho, share_cube) / n_units;
-  double whitened = factor * schedule_multiplier(settings->rho, share_whitened) / n_units; /* for a square of the radius */
-  whitened = fmax(whitened_radius * whitened_radius * d * whitened, whitened_noise); /* the radius grows up to this noise */
+  double whitened =
+      factor * schedule_multiplier(settings->rho, share_whitened) / n_units; /* for a square of the radius */
+  whitened = fmax(whitened_radius * whitened_radius * d * whitened,
+                  whitened_noise); /* the radius grows up to this noise */
   return whitened * (1 + cube_excess * cube / quarter_variance);
 }
 
@@ -72,14 +78,16 @@ static void check_feature(const tacit_aware_common_t *of, size_t j, tacit_checks
   }
   tacit_checks_add(checks, TACIT_CHECK_MEAN_AT_EDGE, j, fabs(scale->mean));
   tacit_prior_view_t view;
-  if (!tacit_parameters_prior(of->parameters, j, &view) || view.source.basis != TACIT_PRIOR_BASIS_TYPICAL) { /* else it is known publicly */
+  if (!tacit_parameters_prior(of->parameters, j, &view) ||
+      view.source.basis != TACIT_PRIOR_BASIS_TYPICAL) { /* else it is known publicly */
     tacit_checks_add(checks, TACIT_CHECK_SCALE_UNKNOWN, j, scale->relative_error);
     tacit_checks_add(checks, TACIT_CHECK_SCALE_VAGUE, j, scale->relative_error);
   }
   tacit_checks_add(checks, TACIT_CHECK_WIDE_BOUNDS, j, scale->sd);
 }
 
-/* What prior i is a density of has mean and variance over the draws; the prior's touching normal there says how much of them is its. */
+/* What prior i is a density of has mean and variance over the draws; the prior's touching normal there says
+ * how much of them is its. */
 static void check_prior(const tacit_aware_common_t *of, size_t i, tacit_evidence_t *result) {
   tacit_prior_view_t view;
   size_t d = of->d;
@@ -92,7 +100,8 @@ static void check_prior(const tacit_aware_common_t *of, size_t i, tacit_evidence
   for (size_t a = 0; a < d * d; a++) {
     variance += weights[a / d] * of->cov[a] * weights[a % d];
   }
-  double precision = tacit_prior_precision(&view.prior, mean), share = fmin(precision * variance, 1), from = mean - view.prior.location;
+  double precision = tacit_prior_precision(&view.prior, mean), share = fmin(precision * variance, 1),
+         from = mean - view.prior.location;
   double likelihood = 1 - share, effect = fabs(mean) * (i > 0 ? of->scales[i].sd : 0);
   result->prior_sd[i] = tacit_prior_sd(&view.prior) * fabs(view.unit);
   result->prior_share[i] = share;
@@ -108,7 +117,8 @@ static void check_prior(const tacit_aware_common_t *of, size_t i, tacit_evidence
   }
   if (likelihood > 1e-3) {
     tacit_checks_add(&result->checks, TACIT_CHECK_CONFLICT, i,
-                     fabs(from) / likelihood / sqrt(view.prior.scale * view.prior.scale + variance / likelihood));
+                     fabs(from) / likelihood /
+                         sqrt(view.prior.scale * view.prior.scale + variance / likelihood));
   }
 }
 
@@ -125,7 +135,8 @@ void tacit_aware_check_common(const tacit_aware_common_t *of, tacit_evidence_t *
   }
 }
 
-/* Records of the rarer outcome by the fitted means of the surrogate at the posterior mean, over the last score's noise of such a number. */
+/* Records of the rarer outcome by the fitted means of the surrogate at the posterior mean, over the last
+ * score's noise of such a number. */
 static double rarer_outcome(const tacit_aware_end_t *end, double *spread) {
   const tacit_surrogate_t *s = end->rounds->surrogate;
   tacit_round_spread(s, end->common.settings, end->common.mean, spread);
@@ -151,7 +162,8 @@ void tacit_aware_check(const tacit_aware_end_t *end) {
   tacit_free(spread);
 }
 
-void tacit_aware_add_information(const tacit_aware_common_t *of, const tacit_surrogate_t *s, double n, double *precision) {
+void tacit_aware_add_information(const tacit_aware_common_t *of, const tacit_surrogate_t *s, double n,
+                                 double *precision) {
   size_t d = of->d;
   for (size_t k = 0; k < s->n_rows; k++) {
     double eta = 0;

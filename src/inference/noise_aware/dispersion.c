@@ -1,11 +1,14 @@
 /*
- * How far counts vary beyond a Poisson distribution: squares of scores at the last point, released, beside what the model says of them.
+ * How far counts vary beyond a Poisson distribution: squares of scores at the last point, released, beside
+ * what the model says of them.
  *
- * With Var(y | x) = (1 + a) v + b m^2, a, b >= 0 (a quasi-Poisson and a negative binomial distribution are of this form), they have mean
+ * With Var(y | x) = (1 + a) v + b m^2, a, b >= 0 (a quasi-Poisson and a negative binomial distribution are of
+ * this form), they have mean
  *
  *     n sum omega u u' ((1 + a) v + b m^2 + (m - m_3)^2),
  *
- * linear in a and b, which least squares finds; residuals beyond the cap are shortened, so that they are rather too small.
+ * linear in a and b, which least squares finds; residuals beyond the cap are shortened, so that they are
+ * rather too small.
  */
 #include <math.h>
 #include <string.h>
@@ -15,8 +18,10 @@
 #include "noise_aware/noise_aware_internal.h"
 
 void tacit_rounds_disperse(const tacit_rounds_t *rounds, tacit_family_moments_t *moments) {
-  moments->variance_slope = (1 + rounds->excess) * moments->variance_slope + 2 * rounds->excess_square * moments->mean * moments->slope;
-  moments->variance = (1 + rounds->excess) * moments->variance + rounds->excess_square * moments->mean * moments->mean;
+  moments->variance_slope = (1 + rounds->excess) * moments->variance_slope +
+                            2 * rounds->excess_square * moments->mean * moments->slope;
+  moments->variance =
+      (1 + rounds->excess) * moments->variance + rounds->excess_square * moments->mean * moments->mean;
 }
 
 /* out <- n sum omega value svec(u u'), u the rows of the last round. */
@@ -35,7 +40,8 @@ static void project(const tacit_rounds_t *r, const double *value, double *out) {
 }
 
 /* a, b >= 0 with the least |rest - a own - b square|^2. */
-static void solve(size_t m, const double *own, const double *square, const double *rest, double *a, double *b) {
+static void solve(size_t m, const double *own, const double *square, const double *rest, double *a,
+                  double *b) {
   double oo = tacit_dot(m, own, own), os = tacit_dot(m, own, square), ss = tacit_dot(m, square, square);
   double ro = tacit_dot(m, rest, own), rs = tacit_dot(m, rest, square), det = oo * ss - os * os;
   *a = det > 1e-9 * oo * ss ? (ss * ro - os * rs) / det : -1;
@@ -48,21 +54,25 @@ static void solve(size_t m, const double *own, const double *square, const doubl
   }
 }
 
-/* Squares are those of rows of the metric, whose mean is about 1: the cap grows while its noise stays small beside that. */
+/* Squares are those of rows of the metric, whose mean is about 1: the cap grows while its noise stays small
+ * beside that. */
 static double choose_cap(const tacit_rounds_t *r, double upper, double multiplier) {
   double least = square_cap * (double)r->surrogate->d, quiet = square_noise * r->n / (sqrt(2) * multiplier);
   return fmin(sqrt(fmax(least, quiet)), r->radius[r->n_rounds - 1] * upper);
 }
 
-static tacit_status_t learn(tacit_rounds_t *r, const tacit_round_place_t *place, double *memory, tacit_error_t *err) {
+static tacit_status_t learn(tacit_rounds_t *r, const tacit_round_place_t *place, double *memory,
+                            tacit_error_t *err) {
   const tacit_surrogate_t *s = r->surrogate;
   size_t n = s->n_rows, d = s->d, m = d * (d + 1) / 2;
-  double *own = memory, *square = own + n, *moved = square + n, *released = moved + n, *by_own = released + m, *by_square = by_own + m,
-         *by_moved = by_square + m;
-  double multiplier = schedule_multiplier(place->settings->rho, place->share), noise_sd, upper = place->settings->upper;
+  double *own = memory, *square = own + n, *moved = square + n, *released = moved + n, *by_own = released + m,
+         *by_square = by_own + m, *by_moved = by_square + m;
+  double multiplier = schedule_multiplier(place->settings->rho, place->share), noise_sd,
+         upper = place->settings->upper;
   double cap = choose_cap(r, upper, multiplier), radius = r->radius[r->n_rounds - 1];
   const tacit_aware_point_t at = {r->last_theta, r->last_whiten, &radius, &cap};
-  tacit_status_t status = tacit_aware_release_score_squares(place->curator, place->settings, multiplier, &at, released, &noise_sd, err);
+  tacit_status_t status = tacit_aware_release_score_squares(place->curator, place->settings, multiplier, &at,
+                                                            released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -87,7 +97,8 @@ static tacit_status_t learn(tacit_rounds_t *r, const tacit_round_place_t *place,
   return TACIT_OK;
 }
 
-tacit_status_t tacit_rounds_learn_dispersion(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err) {
+tacit_status_t tacit_rounds_learn_dispersion(tacit_rounds_t *rounds, const tacit_round_place_t *place,
+                                             tacit_error_t *err) {
   const tacit_releases_t *kept = place->settings->releases;
   if (place->curator == NULL && kept->n_taken == kept->n) { /* of a build that did not release it */
     return TACIT_OK;

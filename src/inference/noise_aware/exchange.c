@@ -1,10 +1,12 @@
 /*
- * Exchangeable effects: phi_i = mu + tau z_i, z_i standard normal, coordinate by coordinate of effects on one scale (of one sd of a feature, between
- * two levels, the intercept at the features' means); tau_j half-normal. Each site's likelihood is that of its releases, noise included.
+ * Exchangeable effects: phi_i = mu + tau z_i, z_i standard normal, coordinate by coordinate of effects on one
+ * scale (of one sd of a feature, between two levels, the intercept at the features' means); tau_j
+ * half-normal. Each site's likelihood is that of its releases, noise included.
  *
- * Gibbs in both parametrisations in turn [Yu2011]: given mu and tau the sites are apart; given z, mu and tau move all sites at once, which mixes
- * where tau is small. Blocks of effects move by elliptical slices [Murray2010] around the normal that likelihood and prior come near to, so that most
- * first tries are taken; spreads by slices of log tau [Neal2003]. Exact whatever that normal is.
+ * Gibbs in both parametrisations in turn [Yu2011]: given mu and tau the sites are apart; given z, mu and tau
+ * move all sites at once, which mixes where tau is small. Blocks of effects move by elliptical slices
+ * [Murray2010] around the normal that likelihood and prior come near to, so that most first tries are taken;
+ * spreads by slices of log tau [Neal2003]. Exact whatever that normal is.
  */
 #include <math.h>
 #include <string.h>
@@ -66,7 +68,8 @@ typedef double (*density_fn)(tacit_exchange_t *e, size_t which, const double *x)
 
 /* One elliptical slice of exp(density) around q; x (d) moves. */
 static void move(tacit_exchange_t *e, const tacit_normal_t *q, density_fn density, size_t which, double *x) {
-  double other[D], from[D], turn = 6.283185307179586 * tacit_rng_uniform(e->rng), low = turn - 6.283185307179586, high = turn;
+  double other[D], from[D], turn = 6.283185307179586 * tacit_rng_uniform(e->rng),
+                            low = turn - 6.283185307179586, high = turn;
   double level = density(e, which, x) - normal_value(q, x) - tacit_rng_exponential(e->rng);
   for (size_t j = 0; j < q->d; j++) {
     other[j] = tacit_rng_normal(e->rng);
@@ -201,7 +204,8 @@ static void move_mean(tacit_exchange_t *e) {
   }
 }
 
-/* Of common effects: the sum of all sites' normals, and a little more, about as wide as default priors, where noise hides a direction. */
+/* Of common effects: the sum of all sites' normals, and a little more, about as wide as default priors, where
+ * noise hides a direction. */
 void tacit_exchange_sum(const tacit_exchange_t *e, double *precision, double *linear) {
   size_t d = e->d;
   for (size_t i = 0; i < e->n * d * d; i++) {

@@ -1,4 +1,5 @@
-/* Sites together: what the sampler sees of each, and the draws it makes of effects that are common to them or differ. */
+/* Sites together: what the sampler sees of each, and the draws it makes of effects that are common to them or
+ * differ. */
 #ifndef TACIT_NOISE_AWARE_EXCHANGE_H
 #define TACIT_NOISE_AWARE_EXCHANGE_H
 
@@ -11,8 +12,9 @@ typedef struct tacit_aware_site_kind {
   /* A point (d) about where that is highest; its slope (d) and Gauss-Newton precision (d, d) there. */
   void (*look)(void *site, double *at, double *slope, double *precision);
   /*
-   * Of sites with parameters besides the coefficients, a residual sd and what belongs to it, which enter the likelihood: begin them, and draw them
-   * given the coefficients. log_sd: log of the residual sd. NULL: there are none.
+   * Of sites with parameters besides the coefficients, a residual sd and what belongs to it, which enter the
+   * likelihood: begin them, and draw them given the coefficients. log_sd: log of the residual sd. NULL: there
+   * are none.
    */
   void (*begin)(void *site, const double *theta, tacit_rng_t *rng);
   void (*renew)(void *site, const double *theta, tacit_rng_t *rng);
@@ -31,18 +33,21 @@ typedef struct tacit_aware_together {
   size_t n, d;
   const tacit_parameters_t *parameters; /* log sd of residuals is the last of them, where sites have one */
   const tacit_noise_aware_settings_t *settings;
-  const tacit_feature_scale_t *scales; /* (d): of the features of all sites together; of a program sd: root of what a record tells of the parameter */
-  double between; /* scale of spreads between sites, in the linear predictor's unit, of a program in 1 / scales.sd; 0: effects are common */
+  const tacit_feature_scale_t *scales; /* (d): of the features of all sites together; of a program sd: root of
+                                          what a record tells of the parameter */
+  double between; /* scale of spreads between sites, in the linear predictor's unit, of a program in 1 /
+                     scales.sd; 0: effects are common */
 } tacit_aware_together_t;
 
 /*
- * Chains over effects (docs/theory.md, section 18.16), into draws of tacit_aware_together_columns(): the parameters at the mean effects, or at the
- * common ones, an sd being that of all records; of effects that differ, a spread for each of the d coefficients, in its unit (of the intercept: at
- * the features' means), then each site's own parameters; of common ones each site's sd, if there is one. mean (d), cov (d, d): of the kept mean
- * effects, unconstrained.
+ * Chains over effects (docs/theory.md, section 18.16), into draws of tacit_aware_together_columns(): the
+ * parameters at the mean effects, or at the common ones, an sd being that of all records; of effects that
+ * differ, a spread for each of the d coefficients, in its unit (of the intercept: at the features' means),
+ * then each site's own parameters; of common ones each site's sd, if there is one. mean (d), cov (d, d): of
+ * the kept mean effects, unconstrained.
  */
-TACIT_MUST_USE tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draws_t *draws, double *mean, double *cov,
-                                                   tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draws_t *draws,
+                                                   double *mean, double *cov, tacit_error_t *err);
 size_t tacit_aware_together_columns(const tacit_aware_together_t *of);
 
 /* ---- between exchange.c, which moves, and exchange_run.c ---- */
@@ -61,7 +66,8 @@ typedef struct tacit_exchange {
   size_t n, d;
   double to_theta[TACIT_EXCHANGE_MAX * TACIT_EXCHANGE_MAX]; /* theta = to_theta phi */
   double unit[TACIT_EXCHANGE_MAX];                          /* reported unit of a spread, for one of phi */
-  double *linear, *precision; /* (n, d), (n, d, d): of the normal near each site's likelihood, exp(linear phi - phi precision phi / 2) */
+  double *linear, *precision; /* (n, d), (n, d, d): of the normal near each site's likelihood, exp(linear phi
+                                 - phi precision phi / 2) */
   double *phi, *z;            /* (n, d) */
   double *reported;           /* (n_reported) of one site */
   double mu[TACIT_EXCHANGE_MAX], log_tau[TACIT_EXCHANGE_MAX];

@@ -17,7 +17,8 @@ static void choose_program_scale(tacit_exchange_t *e) {
   }
 }
 
-/* Effects of one sd of a feature; of two levels, which are 2 apart; the intercept where features have their means. */
+/* Effects of one sd of a feature; of two levels, which are 2 apart; the intercept where features have their
+ * means. */
 static void choose_scale(tacit_exchange_t *e) {
   const tacit_aware_together_t *of = e->of;
   if (of->settings->records != NULL) {
@@ -45,7 +46,8 @@ static void choose_scale(tacit_exchange_t *e) {
 /* precision <- A' P A; linear <- A' (P mode + gradient), the likelihood's gradient there. */
 static void look_at_site(tacit_exchange_t *e, size_t i) {
   size_t d = e->d;
-  double at_mode[D * D] = {0}, mode[D], slope[D], half[D * D], *precision = e->precision + i * d * d, *linear = e->linear + i * d;
+  double at_mode[D * D] = {0}, mode[D], slope[D], half[D * D], *precision = e->precision + i * d * d,
+                     *linear = e->linear + i * d;
   e->of->kind->look(e->of->sites[i].of, mode, slope, at_mode);
   for (size_t a = 0; a < d; a++) {
     slope[a] += tacit_dot(d, at_mode + a * d, mode);
@@ -65,7 +67,8 @@ static void look_at_site(tacit_exchange_t *e, size_t i) {
   }
 }
 
-/* Chains start with spreads from a quarter of the prior's scale to twice that, all sites where common effects would be. False: no density there. */
+/* Chains start with spreads from a quarter of the prior's scale to twice that, all sites where common effects
+ * would be. False: no density there. */
 static bool start(tacit_exchange_t *e, size_t chain) {
   double precision[D * D] = {0}, linear[D] = {0}, theta[D];
   tacit_exchange_sum(e, precision, linear);
@@ -82,14 +85,13 @@ static bool start(tacit_exchange_t *e, size_t chain) {
       e->of->kind->begin(e->of->sites[i].of, theta, e->rng);
     }
   }
-  return is_there && isfinite(tacit_exchange_likelihood(e, e->mu, e->log_tau) + tacit_exchange_prior(e, e->mu));
+  return is_there &&
+         isfinite(tacit_exchange_likelihood(e, e->mu, e->log_tau) + tacit_exchange_prior(e, e->mu));
 }
 
 /* ---- keeping ---- */
 
-static bool has_sd(const tacit_aware_together_t *of) {
-  return of->parameters->dim > of->d;
-}
+static bool has_sd(const tacit_aware_together_t *of) { return of->parameters->dim > of->d; }
 
 /* Columns of one site. */
 static size_t own_columns(const tacit_aware_together_t *of) {
@@ -117,7 +119,8 @@ static double keep_site(tacit_exchange_t *e, size_t i, double *out) {
 static void keep(tacit_exchange_t *e, size_t looks, size_t chain, size_t row, tacit_draws_t *draws) {
   const tacit_aware_together_t *of = e->of;
   const tacit_parameters_t *parameters = of->parameters;
-  double theta[D + 1] = {0}, *all = tacit_draws_row(draws, chain, row), *out = all + parameters->n_reported, variance = 0, n = 0;
+  double theta[D + 1] = {0}, *all = tacit_draws_row(draws, chain, row), *out = all + parameters->n_reported,
+                   variance = 0, n = 0;
   for (size_t j = 0; j < e->d && of->between > 0; j++) {
     *out++ = exp(e->log_tau[j]) * e->unit[j];
   }
@@ -131,7 +134,9 @@ static void keep(tacit_exchange_t *e, size_t looks, size_t chain, size_t row, ta
   }
   parameters->report(parameters->ctx, theta, all);
   draws->stats[chain * (draws->n_warmup + draws->n_draws) + row] =
-      (tacit_draw_stats_t){.log_prior = tacit_exchange_prior(e, e->mu), .accept_stat = 1, .n_leapfrog = (double)(e->n_looks - looks)};
+      (tacit_draw_stats_t){.log_prior = tacit_exchange_prior(e, e->mu),
+                           .accept_stat = 1,
+                           .n_leapfrog = (double)(e->n_looks - looks)};
 }
 
 /* Sums of states for mean and covariance. */
@@ -157,7 +162,8 @@ static void get_cov(size_t d, const sums_t *sums, double *cov) {
   }
 }
 
-/* The normal of common effects <- moments of the states since the last time; as it was where they are too few. */
+/* The normal of common effects <- moments of the states since the last time; as it was where they are too
+ * few. */
 static void adapt(tacit_exchange_t *e, sums_t *states) {
   double cov[D * D], work[D * D], precision[D * D], linear[D];
   size_t d = e->d;
@@ -178,7 +184,8 @@ static void adapt(tacit_exchange_t *e, sums_t *states) {
 
 /* ---- chains ---- */
 
-static tacit_status_t run_chain(tacit_exchange_t *e, size_t chain, sums_t *sums, tacit_draws_t *draws, tacit_error_t *err) {
+static tacit_status_t run_chain(tacit_exchange_t *e, size_t chain, sums_t *sums, tacit_draws_t *draws,
+                                tacit_error_t *err) {
   const tacit_noise_aware_settings_t *settings = e->of->settings;
   sums_t states = {0};
   double theta[D];
@@ -186,7 +193,8 @@ static tacit_status_t run_chain(tacit_exchange_t *e, size_t chain, sums_t *sums,
   tacit_status_t status = tacit_rng_new(&e->rng, settings->key, chain, err);
   if (status == TACIT_OK && !start(e, chain)) {
     status = tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
-                             "the posterior given the releases has no density where its chains begin: give every coefficient a proper prior");
+                             "the posterior given the releases has no density where its chains begin: give "
+                             "every coefficient a proper prior");
   }
   for (size_t i = 0; i < n_iterations && status == TACIT_OK; i++) {
     size_t looks = e->n_looks;
@@ -197,7 +205,8 @@ static tacit_status_t run_chain(tacit_exchange_t *e, size_t chain, sums_t *sums,
     }
     if (is_warm) {
       add(e->d, e->mu, &states);
-      if (i + 1 == draws->n_warmup / 8 || i + 1 == draws->n_warmup / 4 || i + 1 == draws->n_warmup / 2 || i + 1 == draws->n_warmup) {
+      if (i + 1 == draws->n_warmup / 8 || i + 1 == draws->n_warmup / 4 || i + 1 == draws->n_warmup / 2 ||
+          i + 1 == draws->n_warmup) {
         adapt(e, &states);
       }
     } else {
@@ -213,7 +222,8 @@ static tacit_status_t run_chain(tacit_exchange_t *e, size_t chain, sums_t *sums,
   return status;
 }
 
-tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err) {
+tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draws_t *draws, double *mean,
+                                    double *cov, tacit_error_t *err) {
   size_t n = of->n, d = of->d;
   tacit_exchange_t *e = tacit_alloc_zero(1, sizeof *e);
   sums_t *sums = tacit_alloc_zero(1, sizeof *sums);

@@ -1,4 +1,5 @@
-/* Rows of features as what was released tells of them: normal in shape, two-valued where that is public, with moments drawn from their posterior. */
+/* Rows of features as what was released tells of them: normal in shape, two-valued where that is public, with
+ * moments drawn from their posterior. */
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ static wanted_t choose(const tacit_noise_aware_settings_t *settings, const bool 
 
 /* ---- moments drawn from what a surrogate leaves open ---- */
 
-/* weights (n_rows) <- those of the pseudo-rows with the means of Q drawn from N(e, V), their posterior; not negative, of sum 1. */
+/* weights (n_rows) <- those of the pseudo-rows with the means of Q drawn from N(e, V), their posterior; not
+ * negative, of sum 1. */
 static void draw_weights(const tacit_surrogate_t *s, tacit_rng_t *rng, double *work, double *weights) {
   size_t q = s->n_basis;
   double *factor = work, *mean = work + q * q, *z = mean + q, sum = 0;
@@ -43,7 +45,8 @@ static void draw_weights(const tacit_surrogate_t *s, tacit_rng_t *rng, double *w
     z[a] = tacit_rng_normal(rng);
   }
   for (size_t a = 0; a < q; a++) { /* without a factor a coordinate's own sd: wider, if anything */
-    double noise = has_factor ? tacit_dot(a + 1, factor + a * q, z) : sqrt(fmax(s->basis_cov[a * q + a], 0)) * z[a];
+    double noise =
+        has_factor ? tacit_dot(a + 1, factor + a * q, z) : sqrt(fmax(s->basis_cov[a * q + a], 0)) * z[a];
     mean[a] = s->basis_shift[a] + noise;
   }
   for (size_t k = 0; k < s->n_rows; k++) {
@@ -71,7 +74,8 @@ static void weigh_moments(const tacit_surrogate_t *s, const double *weights, wan
   }
 }
 
-static tacit_status_t draw_from_surrogate(const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
+static tacit_status_t draw_from_surrogate(const tacit_noise_aware_settings_t *settings,
+                                          tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
                                           tacit_feature_scale_t *scales, tacit_error_t *err) {
   tacit_surrogate_t s = {0};
   double *memory = NULL;
@@ -98,7 +102,8 @@ static void draw_second(const tacit_linear_posterior_t *of, tacit_rng_t *rng, do
   double moments[D * D], product[D * D];
   for (size_t i = 0; i < d; i++) {
     for (size_t j = 0; j <= i; j++) {
-      moments[i * d + j] = moments[j * d + i] = of->moments[i * d + j] + sqrt(of->variances[i * d + j]) * tacit_rng_normal(rng);
+      moments[i * d + j] = moments[j * d + i] =
+          of->moments[i * d + j] + sqrt(of->variances[i * d + j]) * tacit_rng_normal(rng);
     }
   }
   tacit_multiply(d, d, d, of->factor, moments, product);
@@ -107,7 +112,8 @@ static void draw_second(const tacit_linear_posterior_t *of, tacit_rng_t *rng, do
   }
 }
 
-static tacit_status_t draw_from_joint_moments(const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
+static tacit_status_t draw_from_joint_moments(const tacit_noise_aware_settings_t *settings,
+                                              tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
                                               tacit_feature_scale_t *scales, tacit_error_t *err) {
   const tacit_parameters_t sizes = {.dim = settings->n_features + (settings->known_sd > 0 ? 0 : 1)};
   tacit_gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
@@ -151,10 +157,12 @@ static void spread_out(size_t n, size_t d, const size_t *at, size_t p, double *r
 /* Mean and sd of a normal number of this mean and sd that is moved to [-1, 1]. */
 static void clamped_moments(double mean, double sd, double *clamped_mean, double *clamped_sd) {
   double low = (-1 - mean) / sd, high = (1 - mean) / sd;
-  double below = 0.5 * erfc(-low * sqrt(0.5)), above = 0.5 * erfc(high * sqrt(0.5)), within = 1 - below - above;
+  double below = 0.5 * erfc(-low * sqrt(0.5)), above = 0.5 * erfc(high * sqrt(0.5)),
+         within = 1 - below - above;
   double at_low = exp(-0.5 * low * low) / root_two_pi, at_high = exp(-0.5 * high * high) / root_two_pi;
   double first = above - below + mean * within + sd * (at_low - at_high);
-  double second = above + below + (mean * mean + sd * sd) * within + 2 * mean * sd * (at_low - at_high) + sd * sd * (low * at_low - high * at_high);
+  double second = above + below + (mean * mean + sd * sd) * within + 2 * mean * sd * (at_low - at_high) +
+                  sd * sd * (low * at_low - high * at_high);
   *clamped_mean = first;
   *clamped_sd = sqrt(fmax(second - first * first, 1e-12));
 }
@@ -162,7 +170,8 @@ static void clamped_moments(double mean, double sd, double *clamped_mean, double
 /* Moments of what is not clamped yet such that what is has those that are wanted, as far as bounds let it. */
 static void allow_for_bounds(wanted_t *of) {
   for (size_t i = 0; i < of->p; i++) {
-    double wanted_sd = sqrt(of->cov[i * of->p + i]), wanted_mean = fmin(fmax(of->mean[i], -most_mean), most_mean), mean = wanted_mean, sd = wanted_sd;
+    double wanted_sd = sqrt(of->cov[i * of->p + i]),
+           wanted_mean = fmin(fmax(of->mean[i], -most_mean), most_mean), mean = wanted_mean, sd = wanted_sd;
     for (int n = 0; n < N_ALLOWANCES && wanted_sd > 0 && !of->is_two_valued[i]; n++) {
       double has_mean, has_sd;
       clamped_moments(mean, sd, &has_mean, &has_sd);
@@ -177,7 +186,8 @@ static void allow_for_bounds(wanted_t *of) {
   }
 }
 
-static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *rng, double *rows, tacit_error_t *err) {
+static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *rng, double *rows,
+                                tacit_error_t *err) {
   size_t p = of->p;
   tacit_shape_t shape = {p, of->is_two_valued, of->mean, of->cov};
   double work[6 * D * D + 4 * D];
@@ -196,27 +206,32 @@ static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *r
   return TACIT_OK;
 }
 
-tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted, uint64_t stream, size_t n,
-                                          double *rows, tacit_feature_scale_t *scales, tacit_error_t *err) {
+tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted,
+                                          uint64_t stream, size_t n, double *rows,
+                                          tacit_feature_scale_t *scales, tacit_error_t *err) {
   tacit_rng_t *rng = NULL;
   tacit_aware_count_t count;
   tacit_status_t status = TACIT_OK;
   if (tacit_aware_has_clusters(settings)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
-                           "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
-                           "source of them");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "unit",
+        "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
+        "source of them");
   }
   if (settings->releases->dim > TACIT_NOISE_AWARE_MAX_NARROW) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
-                           "rows are made of fits of at most %d features, the intercept included; this one has %zu",
-                           (int)TACIT_NOISE_AWARE_MAX_NARROW, settings->releases->dim);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "formula",
+        "rows are made of fits of at most %d features, the intercept included; this one has %zu",
+        (int)TACIT_NOISE_AWARE_MAX_NARROW, settings->releases->dim);
   }
   settings->releases->n_taken = 0;
   size_t d = settings->releases->dim;
   wanted_t wanted = choose(settings, is_wanted, d);
   status = tacit_aware_learn_count(NULL, settings, &count, err);
   TACIT_THEN(status, tacit_rng_new(&rng, settings->key, stream, err));
-  TACIT_THEN(status, (settings->family == TACIT_FAMILY_GAUSSIAN ? draw_from_joint_moments : draw_from_surrogate)(settings, count, rng, &wanted, scales, err));
+  TACIT_THEN(status, (settings->family == TACIT_FAMILY_GAUSSIAN
+                          ? draw_from_joint_moments
+                          : draw_from_surrogate)(settings, count, rng, &wanted, scales, err));
   TACIT_THEN(status, make_rows(&wanted, n, d, rng, rows, err));
   tacit_rng_free(rng);
   return status;

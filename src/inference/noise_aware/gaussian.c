@@ -1,7 +1,8 @@
 /*
- * Linear regression, release by release: each is located and scaled by those before it. Counts of every column; joint moments of rows in units
- * of their columns; joint moments of whitened rows; lengths of rows and of scores, by which bands are chosen; rows in bands, and scores in bands, from which
- * the posterior is (docs/theory.md, 18.9).
+ * Linear regression, release by release: each is located and scaled by those before it. Counts of every
+ * column; joint moments of rows in units of their columns; joint moments of whitened rows; lengths of rows
+ * and of scores, by which bands are chosen; rows in bands, and scores in bands, from which the posterior is
+ * (docs/theory.md, 18.9).
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -16,8 +17,9 @@ static void check(tacit_gaussian_t *g) {
   if (evidence == NULL) {
     return;
   }
-  tacit_aware_check_common(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean, g->cov, g->mean_noise,
-                                                   g->eigenvalue}, evidence);
+  tacit_aware_check_common(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean,
+                                                   g->cov, g->mean_noise, g->eigenvalue},
+                           evidence);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, tacit_gaussian_tail_doubt(g, g->cov));
   tacit_checks_add_of(&evidence->checks, TACIT_CHECK_WIDE_BOUNDS, "residuals", g->scale);
   if (g->dim > g->d) {
@@ -39,7 +41,8 @@ void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, dou
 
 static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
   size_t d = g->d, n_kept = tacit_draws_n_kept(draws), n_draws = 0;
-  double theta[GAUSSIAN_MAX + 1] = {0}, unit[GAUSSIAN_MAX + 1], precision[GAUSSIAN_MAX * GAUSSIAN_MAX] = {0}, sigma = 0;
+  double theta[GAUSSIAN_MAX + 1] = {0}, unit[GAUSSIAN_MAX + 1], precision[GAUSSIAN_MAX * GAUSSIAN_MAX] = {0},
+                              sigma = 0;
   if (g->dim > d) {
     g->parameters->report(g->parameters->ctx, theta, unit); /* sigma last, of log sigma 0 */
     for (size_t i = 0; i < draws->n_chains * n_kept; i++, n_draws++) {
@@ -48,14 +51,18 @@ static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
     }
   }
   tacit_gaussian_add_information(g, n_draws > 0 ? sigma / (double)n_draws : g->posterior.known_sd, precision);
-  tacit_aware_noise_factors(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean, g->cov, g->mean_noise, g->eigenvalue},
+  tacit_aware_noise_factors(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean,
+                                                    g->cov, g->mean_noise, g->eigenvalue},
                             precision);
 }
 
-tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_gaussian_t *, tacit_error_t *) = {tacit_gaussian_learn_columns, tacit_gaussian_learn_first,
-                                                                          tacit_gaussian_learn_whitened, tacit_gaussian_learn_bands};
+tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator,
+                                    const tacit_parameters_t *parameters,
+                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
+                                    tacit_error_t *err) {
+  tacit_status_t (*const steps[])(tacit_gaussian_t *, tacit_error_t *) = {
+      tacit_gaussian_learn_columns, tacit_gaussian_learn_first, tacit_gaussian_learn_whitened,
+      tacit_gaussian_learn_bands};
   g->curator = curator;
   g->parameters = parameters;
   g->settings = settings;
@@ -70,13 +77,14 @@ tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curato
     TACIT_THEN(status, steps[i](g, err));
   }
   const tacit_location_t *at = &g->location;
-  g->scales[0] = (tacit_feature_scale_t){at->mean, fmin(1, sqrt(at->sd * at->sd + 2 * at->square_error)), at->mean_error};
+  g->scales[0] = (tacit_feature_scale_t){at->mean, fmin(1, sqrt(at->sd * at->sd + 2 * at->square_error)),
+                                         at->mean_error};
   return status;
 }
 
 tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, tacit_draws_t *draws,
-                                    tacit_error_t *err) {
+                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
+                                    tacit_draws_t *draws, tacit_error_t *err) {
   tacit_gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
   if (g == NULL) {
     return tacit_error_memory(err);

@@ -1,6 +1,7 @@
 /*
- * A linear regression's last releases: lengths of whitened rows and of their scores, rows in bands, scores in bands; and the posterior's parts by them.
- * The bands of scores together are the score of least squares itself: there is no clamp and no weight.
+ * A linear regression's last releases: lengths of whitened rows and of their scores, rows in bands, scores in
+ * bands; and the posterior's parts by them. The bands of scores together are the score of least squares
+ * itself: there is no clamp and no weight.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -15,15 +16,18 @@
 
 enum { MAX = GAUSSIAN_MAX };
 
-/* Floors: of a mean square, in units of the scale found before; of squares of scores in any direction, beside what equal variances imply. */
+/* Floors: of a mean square, in units of the scale found before; of squares of scores in any direction, beside
+ * what equal variances imply. */
 static const double square_least = 0.05, squares_least = 0.3;
-/* Of a feature's scale: its relative error where it is not known, and a share of the column's sd that it is then not below. */
+/* Of a feature's scale: its relative error where it is not known, and a share of the column's sd that it is
+ * then not below. */
 static const double vague = 0.3, least_of_column = 0.3;
 /* By how much the mean square of residuals is off that was found before. */
 static const double scale_off = 0.25;
 /* What sigma counts beside a coefficient: measured, docs/theory.md, 18.20. */
 static const double square_weight = 5;
-/* Bands from so many radii of the core on are far; mean square of scores in a band over its radius squared, for one. */
+/* Bands from so many radii of the core on are far; mean square of scores in a band over its radius squared,
+ * for one. */
 static const double far_from = 16, usual_square = 0.5;
 /* A count that is known to so many tells what is there; how many sds of its noise may hide. */
 static const double few = 5, hidden_sds = 1.5;
@@ -39,23 +43,27 @@ static tacit_linear_point_t point_of(const tacit_gaussian_t *g) {
 }
 
 static tacit_aware_banded_t banded_rows(tacit_gaussian_t *g, const tacit_linear_point_t *point) {
-  return (tacit_aware_banded_t){.of = tacit_linear_rows(point), .n_parts = 1, .parts = {{"whiten", g->d * g->d, g->inverse}}};
+  return (tacit_aware_banded_t){
+      .of = tacit_linear_rows(point), .n_parts = 1, .parts = {{"whiten", g->d * g->d, g->inverse}}};
 }
 
 static tacit_aware_banded_t banded_scores(tacit_gaussian_t *g, const tacit_linear_point_t *point) {
-  return (tacit_aware_banded_t){.of = tacit_linear_scores(point),
-                                .n_parts = 3,
-                                .parts = {{"whiten", g->d * g->d, g->inverse}, {"theta", g->d, g->theta}, {"scale", 1, &g->scale}}};
+  return (tacit_aware_banded_t){
+      .of = tacit_linear_scores(point),
+      .n_parts = 3,
+      .parts = {{"whiten", g->d * g->d, g->inverse}, {"theta", g->d, g->theta}, {"scale", 1, &g->scale}}};
 }
 
-static tacit_status_t release_lengths(tacit_gaussian_t *g, const tacit_aware_banded_t *at, double top, tacit_band_lengths_t *lengths,
-                                      tacit_error_t *err) {
+static tacit_status_t release_lengths(tacit_gaussian_t *g, const tacit_aware_banded_t *at, double top,
+                                      tacit_band_lengths_t *lengths, tacit_error_t *err) {
   double inner[BAND_CELLS];
   tacit_band_cells(lengths, sqrt((double)g->d), top);
   lengths->are_far_rare = lengths == &g->rows;
   tacit_band_inner_edges(lengths, inner);
   tacit_status_t status = tacit_aware_may_start(g->settings, err);
-  TACIT_THEN(status, tacit_aware_release_lengths(g->curator, g->settings, multiplier(g, g->shares.lengths / 2), at, lengths->n - 1, inner, lengths->counts, &lengths->noise_sd, err));
+  TACIT_THEN(status,
+             tacit_aware_release_lengths(g->curator, g->settings, multiplier(g, g->shares.lengths / 2), at,
+                                         lengths->n - 1, inner, lengths->counts, &lengths->noise_sd, err));
   return status == TACIT_OK && !tacit_band_learn_counts(lengths, g->n) ? tacit_error_memory(err) : status;
 }
 
@@ -75,35 +83,41 @@ static void find_tops(tacit_gaussian_t *g, double *row, double *score) {
   g->reach = sqrt((double)g->d) * most / g->scale;
 }
 
-static tacit_status_t learn_lengths(tacit_gaussian_t *g, const tacit_aware_banded_t *rows, const tacit_aware_banded_t *scores, tacit_error_t *err) {
+static tacit_status_t learn_lengths(tacit_gaussian_t *g, const tacit_aware_banded_t *rows,
+                                    const tacit_aware_banded_t *scores, tacit_error_t *err) {
   double row, score, mu = tacit_gaussian_mu(g->settings);
   find_tops(g, &row, &score);
   tacit_status_t status = release_lengths(g, rows, row, &g->rows, err);
   TACIT_THEN(status, release_lengths(g, scores, score, &g->scores, err));
   if (status == TACIT_OK) {
     tacit_band_split_squares(&g->rows, g->d, sqrt(2) / (mu * sqrt(g->shares.rows)), &g->row_bands);
-    tacit_band_split_scores(&g->scores, g->d, 2 / (mu * sqrt(g->shares.scores)), g->n, g->dim > g->d ? square_weight : 0, &g->score_bands);
+    tacit_band_split_scores(&g->scores, g->d, 2 / (mu * sqrt(g->shares.scores)), g->n,
+                            g->dim > g->d ? square_weight : 0, &g->score_bands);
   }
   return status;
 }
 
 /* values: room for all bands. */
-static tacit_status_t release_bands(tacit_gaussian_t *g, const tacit_aware_banded_t *at, bool has_count, double share, tacit_band_split_t *split,
-                                    double *values, double *noise_sd, tacit_error_t *err) {
+static tacit_status_t release_bands(tacit_gaussian_t *g, const tacit_aware_banded_t *at, bool has_count,
+                                    double share, tacit_band_split_t *split, double *values, double *noise_sd,
+                                    tacit_error_t *err) {
   tacit_status_t status = tacit_aware_may_start(g->settings, err);
   *noise_sd = 0;
-  return status == TACIT_OK ? tacit_aware_release_bands(g->curator, g->settings, multiplier(g, share), at, split->n, split->radii, has_count, values,
-                                                        noise_sd, err)
-                            : status;
+  return status == TACIT_OK
+             ? tacit_aware_release_bands(g->curator, g->settings, multiplier(g, share), at, split->n,
+                                         split->radii, has_count, values, noise_sd, err)
+             : status;
 }
 
 /* ---- what they tell ---- */
 
 /*
- * Rows were whitened by moments of themselves, weighted: in the metric theirs are the identity but for that release's noise and what weights hid, as lengths tell.
+ * Rows were whitened by moments of themselves, weighted: in the metric theirs are the identity but for that
+ * release's noise and what weights hid, as lengths tell.
  */
 static tacit_band_guess_t guess_moments(const tacit_gaussian_t *g) {
-  const double coarse = 0.15, diagonal_off = 0.2, off = 0.1; /* coarse: what cells may make of a mean square */
+  const double coarse = 0.15, diagonal_off = 0.2,
+               off = 0.1; /* coarse: what cells may make of a mean square */
   const tacit_band_lengths_t *l = &g->rows;
   double trace = 0, variance = 0, n = 0;
   for (size_t k = 0; k < l->n; k++) {
@@ -113,7 +127,8 @@ static tacit_band_guess_t guess_moments(const tacit_gaussian_t *g) {
     n += l->mean[k];
   }
   double hidden = (double)g->d * fmax(fabs(trace / n - 1) - coarse - 2 * sqrt(variance) / n, 0);
-  return (tacit_band_guess_t){fmin(2 * g->entry_var + pow(diagonal_off + hidden, 2), 0.36), fmin(g->entry_var + pow(off + 0.5 * hidden, 2), 0.16)};
+  return (tacit_band_guess_t){fmin(2 * g->entry_var + pow(diagonal_off + hidden, 2), 0.36),
+                              fmin(g->entry_var + pow(off + 0.5 * hidden, 2), 0.16)};
 }
 
 /* Moments of rows: the constant is one, and eigenvalues are raised to the noise. */
@@ -132,7 +147,8 @@ static void set_moments(tacit_gaussian_t *g, const double *released, double nois
     mean[i] = i > 0 ? p->moments[i] : 0;
     length += mean[i] * mean[i];
   }
-  double shorter = fmin(1, 0.9 / fmax(sqrt(length), 1e-9)), least = fmin(fmax(0.5 * sqrt(tacit_median(n - 1, off + 1) * (double)d), 0.03), 0.5);
+  double shorter = fmin(1, 0.9 / fmax(sqrt(length), 1e-9)),
+         least = fmin(fmax(0.5 * sqrt(tacit_median(n - 1, off + 1) * (double)d), 0.03), 0.5);
   double cov[MAX * MAX], *work = g->work;
   size_t k = d - 1;
   for (size_t i = 0; i < d; i++) {
@@ -166,7 +182,8 @@ static void sandwich(size_t d, const double *lower, double *a) {
   }
 }
 
-/* squares (d, d): their eigenvalues in units of what equal variances imply are raised to a floor. False where moments are not positive after all. */
+/* squares (d, d): their eigenvalues in units of what equal variances imply are raised to a floor. False where
+ * moments are not positive after all. */
 static bool raise_squares(tacit_gaussian_t *g, double square, double *squares) {
   size_t d = g->d;
   double factor[MAX * MAX], inverse[MAX * MAX];
@@ -194,21 +211,23 @@ static double fourth_power(const tacit_band_lengths_t *l, size_t n_cells) {
 }
 
 /*
- * Variance of S by records that noise hides and a right model denies: in each band up to far ones and bounds, one and a half sds of the noise of its count,
- * next to none where that is of a few. (2 % of errors 8 times as wide, 10 000 records, epsilon .5: one fit in five took them for none, and sigma was 5 of its
- * sds off.)
+ * Variance of S by records that noise hides and a right model denies: in each band up to far ones and bounds,
+ * one and a half sds of the noise of its count, next to none where that is of a few. (2 % of errors 8 times
+ * as wide, 10 000 records, epsilon .5: one fit in five took them for none, and sigma was 5 of its sds off.)
  */
 static double unseen_square_var(const tacit_gaussian_t *g) {
   const tacit_band_split_t *bands = &g->score_bands;
   double sum = 0, end = fmin(g->reach, far_from * bands->radii[0]);
   for (size_t b = 1; b < bands->n && bands->radii[b - 1] < end; b++) {
-    double sd = g->tails.count_sd[b], hidden = hidden_sds * sd * sd * sd / (sd * sd + few * few), radius = fmin(bands->radii[b], end);
+    double sd = g->tails.count_sd[b], hidden = hidden_sds * sd * sd * sd / (sd * sd + few * few),
+           radius = fmin(bands->radii[b], end);
     sum += pow(hidden * usual_square * radius * radius / ((double)g->d * g->n), 2);
   }
   return sum;
 }
 
-/* S and its error: the noise of each band's squares, and of sampling; a score is a row times a residual, and so is its fourth power. */
+/* S and its error: the noise of each band's squares, and of sampling; a score is a row times a residual, and
+ * so is its fourth power. */
 static void set_square(tacit_gaussian_t *g) {
   tacit_linear_posterior_t *p = &g->posterior;
   size_t n_cells = g->score_bands.first[1]; /* up to the last band that holds somebody */
@@ -219,7 +238,8 @@ static void set_square(tacit_gaussian_t *g) {
     n_cells = g->tails.records[b] > 0.5 ? g->score_bands.first[b + 1] : n_cells;
   }
   p->square = fmax(p->square, square_least);
-  double fourth = fmax(fourth_power(&g->scores, n_cells) / fmax(fourth_power(&g->rows, g->rows.n), 1), 2 * p->square * p->square);
+  double fourth = fmax(fourth_power(&g->scores, n_cells) / fmax(fourth_power(&g->rows, g->rows.n), 1),
+                       2 * p->square * p->square);
   p->square_var += (fourth - p->square * p->square) / g->n;
   g->square_error = sqrt(p->square_var) / p->square;
   p->square_var += unseen_square_var(g);
@@ -227,11 +247,13 @@ static void set_square(tacit_gaussian_t *g) {
 
 /* The mean square of residuals by the core, shrunk towards what was found before. */
 static double square_by_core(const tacit_gaussian_t *g, const double *released, double noise_sd) {
-  double unit = pow(g->score_bands.radii[0], 2) / g->n, var = pow(fmax(noise_sd, 1e-6) * unit, 2), before = scale_off * scale_off;
+  double unit = pow(g->score_bands.radii[0], 2) / g->n, var = pow(fmax(noise_sd, 1e-6) * unit, 2),
+         before = scale_off * scale_off;
   return fmin(fmax(1 + before / (before + var) * (released[g->d + 1] * unit - 1), 0.25), 4);
 }
 
-/* said (score_bands.n) <- records in each band, if residuals were normal whatever the row: rows' lengths are known by counts, uniform in each cell. */
+/* said (score_bands.n) <- records in each band, if residuals were normal whatever the row: rows' lengths are
+ * known by counts, uniform in each cell. */
 static void say_normal(const tacit_gaussian_t *g, double square, double *said) {
   enum { N_PLACES = 4 };
   const tacit_band_lengths_t *l = &g->rows;
@@ -239,7 +261,9 @@ static void say_normal(const tacit_gaussian_t *g, double square, double *said) {
   memset(said, 0, g->score_bands.n * sizeof *said);
   for (size_t k = 0; k < l->n; k++) {
     for (size_t i = 0; i < N_PLACES; i++) {
-      double length = l->unit * (l->edges[k] + (l->edges[k + 1] - l->edges[k]) * ((double)i + 0.5) / N_PLACES), beyond = 1;
+      double length =
+                 l->unit * (l->edges[k] + (l->edges[k + 1] - l->edges[k]) * ((double)i + 0.5) / N_PLACES),
+             beyond = 1;
       for (size_t b = 0; b < g->score_bands.n; b++) {
         double further = erfc(g->score_bands.radii[b] / (fmax(length, 1e-9) * root));
         said[b] += l->mean[k] / N_PLACES * (beyond - further);
@@ -249,25 +273,29 @@ static void say_normal(const tacit_gaussian_t *g, double square, double *said) {
   }
 }
 
-static tacit_status_t set_scores(tacit_gaussian_t *g, const double *released, double noise_sd, tacit_error_t *err) {
+static tacit_status_t set_scores(tacit_gaussian_t *g, const double *released, double noise_sd,
+                                 tacit_error_t *err) {
   tacit_linear_posterior_t *p = &g->posterior;
   tacit_band_tails_t *tails = &g->tails;
   size_t d = g->d;
   noise_sd *= TACIT_IS_PLANTED(TACIT_FAULT_HALF_NOISE) ? 0.5 : 1;
   double said[BAND_CELLS];
   say_normal(g, square_by_core(g, released, noise_sd), said);
-  const tacit_band_scores_t of = {&g->scores, &g->score_bands, d, d, g->n, released, noise_sd, said, p->moments};
+  const tacit_band_scores_t of = {&g->scores, &g->score_bands, d,    d,         g->n,
+                                  released,   noise_sd,        said, p->moments};
   if (!tacit_band_learn_scores(&of, tails)) {
     return tacit_error_memory(err);
   }
   set_square(g);
   if (!raise_squares(g, p->square, tails->squares)) {
-    return tacit_error_set(err, TACIT_ERR_NUMERIC, "moments", "moments of rows are not positive; this should not happen, please report it");
+    return tacit_error_set(err, TACIT_ERR_NUMERIC, "moments",
+                           "moments of rows are not positive; this should not happen, please report it");
   }
   memcpy(p->score, tails->sum, d * sizeof *p->score);
   bool is_sound = !TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY);
   for (size_t i = 0; i < d * d; i++) {
-    p->cov[i] = (is_sound ? tails->tail_cov[i] : 0) + tails->squares[i] / g->n + (i / d == i % d ? tails->core_var : 0);
+    p->cov[i] = (is_sound ? tails->tail_cov[i] : 0) + tails->squares[i] / g->n +
+                (i / d == i % d ? tails->core_var : 0);
     p->variances[i] *= is_sound;
   }
   return TACIT_OK;
@@ -297,7 +325,9 @@ tacit_status_t tacit_gaussian_learn_bands(tacit_gaussian_t *g, tacit_error_t *er
   const tacit_linear_point_t point = point_of(g);
   const tacit_aware_banded_t rows = banded_rows(g, &point), scores = banded_scores(g, &point);
   double *values = tacit_alloc((size_t)BAND_CELLS * BAND_PACKED, sizeof *values), noise_sd = 0;
-  tacit_status_t status = values == NULL ? tacit_error_memory(err) : g->curator != NULL ? tacit_linear_check(g->curator, &point, err) : TACIT_OK;
+  tacit_status_t status = values == NULL       ? tacit_error_memory(err)
+                          : g->curator != NULL ? tacit_linear_check(g->curator, &point, err)
+                                               : TACIT_OK;
   TACIT_THEN(status, learn_lengths(g, &rows, &scores, err));
   if (status == TACIT_OK) {
     set_frame(g);
@@ -347,7 +377,8 @@ double tacit_gaussian_square_error(const tacit_gaussian_t *g) {
   return sqrt(g->posterior.square_var) / g->posterior.square;
 }
 
-/* By how many sds of the mean score in some direction it would move, if a count's noise hid one sd of records with residuals at the bound, and usual rows. */
+/* By how many sds of the mean score in some direction it would move, if a count's noise hid one sd of records
+ * with residuals at the bound, and usual rows. */
 static double unseen_shift(const tacit_gaussian_t *g) {
   size_t d = g->d, b = 0;
   double least = INFINITY;
@@ -361,13 +392,14 @@ static double unseen_shift(const tacit_gaussian_t *g) {
 }
 
 /*
- * Above 1 where one sd of a count's noise at the bounds would move coefficients by four of their sds; or where intervals are wider than those of sampling and
- * what makes them so is doubted: squares beyond the core are half of all, or a part of them and the most of a coefficient's variance is what is not known of
- * them; or S is known badly, or rather badly and some of that variance is. Measured: docs/theory.md, 18.9.
+ * Above 1 where one sd of a count's noise at the bounds would move coefficients by four of their sds; or
+ * where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the core
+ * are half of all, or a part of them and the most of a coefficient's variance is what is not known of them;
+ * or S is known badly, or rather badly and some of that variance is. Measured: docs/theory.md, 18.9.
  */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
-  const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15, error_some = 0.35, part_any = 0.35, error_most = 0.5,
-               shift_most = 4;
+  const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15,
+               error_some = 0.35, part_any = 0.35, error_most = 0.5, shift_most = 4;
   double tail[MAX], sampling[MAX], part = 0, wider = 0, beyond = 0;
   if (!variances_of(g, g->tails.tail_cov, tail) || !variances_of(g, g->tails.squares, sampling)) {
     return INFINITY;
@@ -380,8 +412,10 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
   for (size_t b = 1; b < g->score_bands.n; b++) {
     beyond += g->tails.expected[b] / (double)g->d / g->posterior.square;
   }
-  double tails = fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));
-  double error = g->square_error, unknown = fmax(fmin(error / error_some, part / part_any), error / error_most);
+  double tails =
+      fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));
+  double error = g->square_error,
+         unknown = fmax(fmin(error / error_some, part / part_any), error / error_most);
   return fmax(fmin(fmax(tails, unknown), wider / wider_most), unseen_shift(g) / shift_most);
 }
 
@@ -392,7 +426,8 @@ void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence) 
     beyond += g->tails.records[b] / g->n;
   }
   snprintf(evidence->note, sizeof evidence->note,
-           "Scores were released in %zu bands by their length, up to the bounds: no residual was clamped and no row weighted. About %.2g of them are beyond the "
+           "Scores were released in %zu bands by their length, up to the bounds: no residual was clamped and "
+           "no row weighted. About %.2g of them are beyond the "
            "first band (%.3g in sds of a score); intervals include what is not known of those.",
            n, beyond, g->score_bands.radii[0] / root);
 }

@@ -1,4 +1,5 @@
-/* Where every column is, by counts of it: bounds are the schema's, and may be many times as wide as the records. */
+/* Where every column is, by counts of it: bounds are the schema's, and may be many times as wide as the
+ * records. */
 #include <math.h>
 #include <string.h>
 
@@ -14,15 +15,17 @@ static size_t n_cells_of(const tacit_gaussian_t *g, double share) {
 }
 
 /* Equal cells of [-1, 1]. j 0: of the response. */
-static tacit_status_t count(tacit_gaussian_t *g, size_t j, size_t n_cells, double share, double *counts, double *noise_sd, tacit_error_t *err) {
+static tacit_status_t count(tacit_gaussian_t *g, size_t j, size_t n_cells, double share, double *counts,
+                            double *noise_sd, tacit_error_t *err) {
   double edges[GAUSSIAN_MAX_CELLS], zero[GAUSSIAN_MAX] = {0}, unit = 1, feature = (double)j;
   for (size_t i = 0; i + 1 < n_cells; i++) {
     edges[i] = -1 + 2 * (double)(i + 1) / (double)n_cells;
   }
-  const tacit_aware_cells_t response = {g->d, zero, &unit, NULL, n_cells - 1, edges}, of_feature = {g->d, NULL, NULL, &feature, n_cells - 1, edges};
+  const tacit_aware_cells_t response = {g->d, zero, &unit, NULL, n_cells - 1, edges},
+                            of_feature = {g->d, NULL, NULL, &feature, n_cells - 1, edges};
   *noise_sd = 0;
-  return tacit_aware_release_cells(g->curator, g->settings, schedule_multiplier(g->settings->rho, share), j > 0 ? &of_feature : &response, counts,
-                                   noise_sd, err);
+  return tacit_aware_release_cells(g->curator, g->settings, schedule_multiplier(g->settings->rho, share),
+                                   j > 0 ? &of_feature : &response, counts, noise_sd, err);
 }
 
 /* x_j = m + s u_j. */
@@ -39,7 +42,8 @@ static tacit_status_t learn_feature(tacit_gaussian_t *g, size_t j, double share,
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_location_t at = is_two_valued ? tacit_locate_two_valued(counts[1], noise_sd, g->n) : tacit_locate_feature(n_cells, counts, noise_sd, g->n);
+  tacit_location_t at = is_two_valued ? tacit_locate_two_valued(counts[1], noise_sd, g->n)
+                                      : tacit_locate_feature(n_cells, counts, noise_sd, g->n);
   set_column(g, j, &at);
   if (is_two_valued) { /* not below what noise of the count alone would be */
     double share_of_rare = fmax(0.5 * (1 - fabs(at.mean)), noise_sd / g->n);

@@ -1,4 +1,5 @@
-/* Metric, fit and scale of a linear regression from joint moments: of rows in units of their columns, then of whitened rows. */
+/* Metric, fit and scale of a linear regression from joint moments: of rows in units of their columns, then of
+ * whitened rows. */
 #include "base/error.h"
 #include "noise_aware/gaussian.h"
 
@@ -19,7 +20,8 @@ void tacit_normal_rows(size_t d, double radius, double *once, double *twice) {
   double p = (double)d - 1, far = 10 + sqrt(p), total = 0;
   *once = *twice = 0;
   for (size_t i = 0; i < N_NODES; i++) {
-    double t = p > 0 ? far * ((double)i + 0.5) / N_NODES : 0, norm = sqrt(1 + t * t), within = fmin(norm, radius);
+    double t = p > 0 ? far * ((double)i + 0.5) / N_NODES : 0, norm = sqrt(1 + t * t),
+           within = fmin(norm, radius);
     double share = p > 0 ? exp((p - 1) * log(t) - 0.5 * t * t) : i == 0;
     total += share;
     *once += share * norm * within;
@@ -37,12 +39,12 @@ void tacit_gaussian_unpack(size_t d, const double *released, double n, double *m
   }
 }
 
-tacit_status_t tacit_gaussian_joint(tacit_gaussian_t *g, const tacit_aware_joint_t *at, double share, double *moments, double *sd,
-                                    tacit_error_t *err) {
+tacit_status_t tacit_gaussian_joint(tacit_gaussian_t *g, const tacit_aware_joint_t *at, double share,
+                                    double *moments, double *sd, tacit_error_t *err) {
   double released[GAUSSIAN_PACKED];
   *sd = 0;
-  tacit_status_t status = tacit_aware_release_joint_moments(g->curator, g->settings, schedule_multiplier(g->settings->rho, share), at,
-                                                            released, sd, err);
+  tacit_status_t status = tacit_aware_release_joint_moments(
+      g->curator, g->settings, schedule_multiplier(g->settings->rho, share), at, released, sd, err);
   if (status == TACIT_OK) {
     tacit_gaussian_unpack(g->d + 1, released, g->n, moments);
     *sd /= g->n;
@@ -56,19 +58,19 @@ double tacit_gaussian_shrink(double value, double sd, double guess, double guess
   return guess + weight * (value - guess);
 }
 
-static double clamp(double value, double low, double high) {
-  return fmin(fmax(value, low), high);
-}
+static double clamp(double value, double low, double high) { return fmin(fmax(value, low), high); }
 
-double tacit_gaussian_shrink_moments(tacit_gaussian_t *g, const double *joint, double sd, double kept, double least, double *moments,
-                                     double *variances) {
+double tacit_gaussian_shrink_moments(tacit_gaussian_t *g, const double *joint, double sd, double kept,
+                                     double least, double *moments, double *variances) {
   size_t d = g->d, m = d + 1;
   double all[MAX * MAX];
   for (size_t i = 0; i < d; i++) {
     for (size_t j = 0; j < d; j++) {
       double guess = sqrt(g->expected[i] * g->expected[j]);
-      moments[i * d + j] = i == j ? tacit_gaussian_shrink(joint[i * m + j], sd, kept * guess, 0.6 * sqrt(guess), &variances[i * d + j])
-                                  : tacit_gaussian_shrink(joint[i * m + j], sd / sqrt(2), 0, 0.4 * sqrt(guess), &variances[i * d + j]);
+      moments[i * d + j] = i == j ? tacit_gaussian_shrink(joint[i * m + j], sd, kept * guess,
+                                                          0.6 * sqrt(guess), &variances[i * d + j])
+                                  : tacit_gaussian_shrink(joint[i * m + j], sd / sqrt(2), 0,
+                                                          0.4 * sqrt(guess), &variances[i * d + j]);
     }
   }
   memcpy(all, variances, d * d * sizeof *all);
@@ -82,15 +84,19 @@ double tacit_gaussian_shrink_moments(tacit_gaussian_t *g, const double *joint, d
 
 static tacit_status_t not_positive(tacit_error_t *err) {
   return tacit_error_set(err, TACIT_ERR_NUMERIC, "moments",
-                         "the noisy second moments could not be made a covariance matrix; this should not happen, please report it");
+                         "the noisy second moments could not be made a covariance matrix; this should not "
+                         "happen, please report it");
 }
 
 /* ---- of whitened rows ---- */
 
-/* Fit <- a ridge step on it: gamma = L' (theta - theta_0) has sd s0 / sqrt(2 sqrt d). Returns what residuals gain by the step's error. */
-static bool step(tacit_gaussian_t *g, const double *slope, const double *response, double variance, double *gamma, double *error) {
+/* Fit <- a ridge step on it: gamma = L' (theta - theta_0) has sd s0 / sqrt(2 sqrt d). Returns what residuals
+ * gain by the step's error. */
+static bool step(tacit_gaussian_t *g, const double *slope, const double *response, double variance,
+                 double *gamma, double *error) {
   size_t d = g->d;
-  double precision[MAX * MAX], inverse[MAX * MAX], right[MAX], prior = 0.5 * g->scale * g->scale / sqrt((double)d);
+  double precision[MAX * MAX], inverse[MAX * MAX], right[MAX],
+      prior = 0.5 * g->scale * g->scale / sqrt((double)d);
   for (size_t i = 0; i < d; i++) {
     for (size_t j = 0; j < d; j++) { /* slope is symmetric */
       precision[i * d + j] = tacit_dot(d, slope + i * d, slope + j * d) / variance + (i == j ? 1 / prior : 0);
@@ -113,7 +119,8 @@ static bool step(tacit_gaussian_t *g, const double *slope, const double *respons
   return true;
 }
 
-tacit_feature_scale_t tacit_gaussian_feature_scale(const tacit_gaussian_t *g, const double *moments, const double *variances, size_t j) {
+tacit_feature_scale_t tacit_gaussian_feature_scale(const tacit_gaussian_t *g, const double *moments,
+                                                   const double *variances, size_t j) {
   size_t d = g->d;
   double l[MAX], mean = 0, variance = 0, noise = 0;
   for (size_t b = 0; b < d; b++) {
@@ -134,8 +141,9 @@ tacit_feature_scale_t tacit_gaussian_feature_scale(const tacit_gaussian_t *g, co
 }
 
 /*
- * Rows of a rare level are long and weighted: their moments make the sd of a two-valued column, which counts of it tell, too small, and its rows longer yet.
- * Where the metric has it below, row j of the factor is raised to it.
+ * Rows of a rare level are long and weighted: their moments make the sd of a two-valued column, which counts
+ * of it tell, too small, and its rows longer yet. Where the metric has it below, row j of the factor is
+ * raised to it.
  */
 static void keep_two_valued(tacit_gaussian_t *g) {
   size_t d = g->d;
@@ -167,7 +175,8 @@ static tacit_status_t move_metric(tacit_gaussian_t *g, const double *moments, ta
   return TACIT_OK;
 }
 
-/* By what weights at a radius make rows of column j's rare level shorter than they are; 1 where it has none. */
+/* By what weights at a radius make rows of column j's rare level shorter than they are; 1 where it has none.
+ */
 static double longer(const tacit_gaussian_t *g, size_t j, double radius) {
   size_t d = g->d;
   double rare = g->level_sd[j] > 0 ? (1 + fabs(g->factor[j * d])) / g->factor[j * d + j] : 0;
@@ -177,16 +186,19 @@ static double longer(const tacit_gaussian_t *g, size_t j, double radius) {
 /* least: floor of eigenvalues. */
 static tacit_status_t learn(tacit_gaussian_t *g, double share, double least, tacit_error_t *err) {
   size_t d = g->d, m = d + 1;
-  double joint[JOINT * JOINT], moments[MAX * MAX], variances[MAX * MAX], slope[MAX * MAX], response[MAX], gamma[MAX], once, twice, sd, error;
+  double joint[JOINT * JOINT], moments[MAX * MAX], variances[MAX * MAX], slope[MAX * MAX], response[MAX],
+      gamma[MAX], once, twice, sd, error;
   double mu = tacit_gaussian_mu(g->settings) * sqrt(share), s2 = g->scale * g->scale;
-  double radius = sqrt((double)d) * clamp(sqrt(off_diagonal_noise * mu * g->n / (2 * (double)d)), least_radius, most_radius);
+  double radius = sqrt((double)d) *
+                  clamp(sqrt(off_diagonal_noise * mu * g->n / (2 * (double)d)), least_radius, most_radius);
   double unit = reach * g->scale / radius, clamp_at = radius; /* unit: of the response */
-  tacit_status_t status = tacit_gaussian_joint(g, &(tacit_aware_joint_t){d, g->inverse, &radius, g->theta, &unit, &clamp_at},
-                                               share, joint, &sd, err);
+  tacit_status_t status = tacit_gaussian_joint(
+      g, &(tacit_aware_joint_t){d, g->inverse, &radius, g->theta, &unit, &clamp_at}, share, joint, &sd, err);
   if (status != TACIT_OK) {
     return status;
   }
-  double square = fmax(joint[d * m + d] * unit * unit, 0), square_sd = hypot(sd * unit * unit, g->count_error * square);
+  double square = fmax(joint[d * m + d] * unit * unit, 0),
+         square_sd = hypot(sd * unit * unit, g->count_error * square);
   tacit_normal_rows(d, radius, &once, &twice);
   g->eigenvalue = tacit_gaussian_shrink_moments(g, joint, sd, twice / (double)d, least, moments, variances);
   for (size_t i = 0; i < d; i++) {
@@ -216,5 +228,9 @@ static tacit_status_t learn(tacit_gaussian_t *g, double share, double least, tac
 }
 
 /* The second one sees further into what is nearly collinear, and says how nearly. */
-tacit_status_t tacit_gaussian_learn_first(tacit_gaussian_t *g, tacit_error_t *err) { return learn(g, g->shares.first, 0.005, err); }
-tacit_status_t tacit_gaussian_learn_whitened(tacit_gaussian_t *g, tacit_error_t *err) { return learn(g, g->shares.whitened, 0.05, err); }
+tacit_status_t tacit_gaussian_learn_first(tacit_gaussian_t *g, tacit_error_t *err) {
+  return learn(g, g->shares.first, 0.005, err);
+}
+tacit_status_t tacit_gaussian_learn_whitened(tacit_gaussian_t *g, tacit_error_t *err) {
+  return learn(g, g->shares.whitened, 0.05, err);
+}

@@ -9,9 +9,7 @@
 /* Where the noise ratio passes these: refused; what an advised budget has. */
 static const double ratio_most = 5, ratio_good = 2;
 
-static double clamp(double value, double low, double high) {
-  return fmin(fmax(value, low), high);
-}
+static double clamp(double value, double low, double high) { return fmin(fmax(value, low), high); }
 
 /* Under add-remove every sensitivity is sqrt(2) less. */
 double tacit_gaussian_mu(const tacit_noise_aware_settings_t *s) {
@@ -27,12 +25,14 @@ tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t
                                     .whitened = clamp(pow(60 * moments, 2), 0.08, 0.22),
                                     .lengths = clamp(pow(300 / (mu * n), 2), 0.02, 0.05),
                                     .rows = 0.12};
-  shares.scores = 1 - shares.count - shares.columns - shares.first - shares.whitened - shares.lengths - shares.rows;
+  shares.scores =
+      1 - shares.count - shares.columns - shares.first - shares.whitened - shares.lengths - shares.rows;
   return shares;
 }
 
 double tacit_gaussian_noise_ratio(const tacit_noise_aware_settings_t *s) {
-  return 6.1 * sqrt((double)s->n_features / (s->n_units * tacit_gaussian_shares(s).scores)) / tacit_gaussian_mu(s);
+  return 6.1 * sqrt((double)s->n_features / (s->n_units * tacit_gaussian_shares(s).scores)) /
+         tacit_gaussian_mu(s);
 }
 
 /* The least factor on `value`, a number of records or mu, that brings the ratio down to what is advised. */
@@ -50,7 +50,8 @@ static double factor_that_does(tacit_noise_aware_settings_t s, bool is_budget) {
 
 tacit_status_t tacit_gaussian_check(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
   if (!(s->n_units >= 1 && isfinite(s->n_units)) || s->n_features < 1) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units", "a plan of a linear regression needs the public number of units and of features");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units",
+                           "a plan of a linear regression needs the public number of units and of features");
   }
   if (!(tacit_gaussian_noise_ratio(s) > ratio_most)) {
     return TACIT_OK;
@@ -58,13 +59,17 @@ tacit_status_t tacit_gaussian_check(const tacit_noise_aware_settings_t *s, tacit
   double n = ceil(s->n_units * factor_that_does(*s, false)), factor = factor_that_does(*s, true);
   if (s->delta > 0) {
     return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                           "this budget would buy next to nothing of a linear regression of %zu features on %.0f rows: at delta %g it "
+                           "this budget would buy next to nothing of a linear regression of %zu features on "
+                           "%.0f rows: at delta %g it "
                            "takes epsilon %.2g, or with this epsilon about %.2g rows; nothing was spent",
-                           s->n_features, s->n_units, s->delta, tacit_gaussian_epsilon(s->rho * factor, log(s->delta)), n);
+                           s->n_features, s->n_units, s->delta,
+                           tacit_gaussian_epsilon(s->rho * factor, log(s->delta)), n);
   }
   return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
-                         "this budget would buy next to nothing of a linear regression of %zu features on %.0f rows: it takes %.2g times "
-                         "rho, or about %.2g rows; nothing was spent", s->n_features, s->n_units, factor, n);
+                         "this budget would buy next to nothing of a linear regression of %zu features on "
+                         "%.0f rows: it takes %.2g times "
+                         "rho, or about %.2g rows; nothing was spent",
+                         s->n_features, s->n_units, factor, n);
 }
 
 size_t tacit_gaussian_events(const tacit_noise_aware_settings_t *s, tacit_event_t *events) {
@@ -74,16 +79,21 @@ size_t tacit_gaussian_events(const tacit_noise_aware_settings_t *s, tacit_event_
     double share;
     const char *label;
     size_t count;
-  } planned[] = {{shares.count, "number of units", 1},          {column, "counts of residuals", 1},
-                 {column, "counts of features", s->n_features - 1}, {shares.first, "whitened joint moments", 1},
-                 {shares.whitened, "whitened joint moments", 1}, {shares.lengths / 2, "lengths of rows", 1},
-                 {shares.lengths / 2, "lengths of scores", 1},  {shares.rows, "bands of rows", 1},
+  } planned[] = {{shares.count, "number of units", 1},
+                 {column, "counts of residuals", 1},
+                 {column, "counts of features", s->n_features - 1},
+                 {shares.first, "whitened joint moments", 1},
+                 {shares.whitened, "whitened joint moments", 1},
+                 {shares.lengths / 2, "lengths of rows", 1},
+                 {shares.lengths / 2, "lengths of scores", 1},
+                 {shares.rows, "bands of rows", 1},
                  {shares.scores, "bands of scores", 1}};
   size_t n = 0;
   for (size_t i = 0; i < sizeof planned / sizeof planned[0]; i++) {
     if (planned[i].share > 0 && planned[i].count > 0) {
-      events[n] = (tacit_event_t){
-          .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = schedule_multiplier(s->rho, planned[i].share), .count = planned[i].count};
+      events[n] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN,
+                                  .noise_multiplier = schedule_multiplier(s->rho, planned[i].share),
+                                  .count = planned[i].count};
       snprintf(events[n].label, sizeof events[n].label, "%s", planned[i].label);
       n++;
     }

@@ -1,10 +1,12 @@
 /*
- * Density of coefficients and sigma given bands of scores: T, their mean, N, the features' moments, and S, the mean square of residuals around theta_1.
+ * Density of coefficients and sigma given bands of scores: T, their mean, N, the features' moments, and S,
+ * the mean square of residuals around theta_1.
  *
  *     T ~ N(N gamma, C + V_N(gamma)),   S ~ N(t^2, v_S),   t^2 = sigma^2 + gamma' N gamma
  *
- * N's noise is integrated out: its entries are independent and normal, and V_N(gamma) is what they make of N gamma. The response's histogram says how large
- * its sd roughly is, fitted values and sigma together; of responses with tails it knows the core alone, so that it gives way (a t of 1 degree of freedom).
+ * N's noise is integrated out: its entries are independent and normal, and V_N(gamma) is what they make of N
+ * gamma. The response's histogram says how large its sd roughly is, fitted values and sigma together; of
+ * responses with tails it knows the core alone, so that it gives way (a t of 1 degree of freedom).
  */
 #include <math.h>
 #include <string.h>
@@ -75,7 +77,8 @@ static double density_of_location(const tacit_linear_posterior_t *p, const doubl
   }
   double mean = tacit_dot(d, p->moments, fit);
   double variance = fmax(quadratic(d, p->moments, fit) - mean * mean, 0) + sigma2;
-  double off = 0.5 * log(variance) + log(p->scale / p->location.sd), error = hypot(p->location.log_error, location_misfit);
+  double off = 0.5 * log(variance) + log(p->scale / p->location.sd),
+         error = hypot(p->location.log_error, location_misfit);
   return -log1p(off * off / (error * error));
 }
 
@@ -92,7 +95,8 @@ void tacit_linear_map(const tacit_linear_posterior_t *p, const double *theta, do
 /* gamma solves N gamma = T, and has precision N' C^-1 N, C the covariance there. */
 void tacit_linear_look(tacit_linear_posterior_t *p, double *gamma, double *precision) {
   size_t d = p->d;
-  double factor[GAUSSIAN_MAX * GAUSSIAN_MAX], cov[GAUSSIAN_MAX * GAUSSIAN_MAX], rows[GAUSSIAN_MAX * GAUSSIAN_MAX];
+  double factor[GAUSSIAN_MAX * GAUSSIAN_MAX], cov[GAUSSIAN_MAX * GAUSSIAN_MAX],
+      rows[GAUSSIAN_MAX * GAUSSIAN_MAX];
   memcpy(factor, p->moments, d * d * sizeof *factor);
   memcpy(rows, p->moments, d * d * sizeof *rows);
   memcpy(gamma, p->score, d * sizeof *gamma);
@@ -141,6 +145,7 @@ double tacit_linear_log_density(tacit_linear_posterior_t *p, const double *point
     return -INFINITY;
   }
   double off = p->square - t2, value = p->dim > p->d ? log(t2 / sigma2) - 0.5 * off * off / p->square_var : 0;
-  value += p->parameters->log_prior(p->parameters->ctx, theta, NULL) + density_of_score(p, point) + density_of_location(p, point, sigma2);
+  value += p->parameters->log_prior(p->parameters->ctx, theta, NULL) + density_of_score(p, point) +
+           density_of_location(p, point, sigma2);
   return isnan(value) ? -INFINITY : value;
 }

@@ -1,6 +1,6 @@
 /*
- * Linear regressions of several sites. Coefficients are common, or differ; a site's residuals have their own sd, which is drawn given its
- * coefficients: log t, in which they do not trade off (docs/theory.md, 18.9).
+ * Linear regressions of several sites. Coefficients are common, or differ; a site's residuals have their own
+ * sd, which is drawn given its coefficients: log t, in which they do not trade off (docs/theory.md, 18.9).
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,8 @@ typedef struct linear_site {
 
 /* ---- one of them, as the sampler asks ---- */
 
-/* Its own prior of log sigma included: that of coefficients is taken off, since it counts once for all sites. */
+/* Its own prior of log sigma included: that of coefficients is taken off, since it counts once for all sites.
+ */
 static double log_likelihood(void *site, const double *theta) {
   linear_site_t *s = site;
   double at[D + 1] = {0};
@@ -101,10 +102,11 @@ static void clear(linear_sites_t *all) {
   tacit_free(all->n);
 }
 
-static tacit_status_t learn(linear_sites_t *all, const tacit_noise_aware_settings_t *settings, const tacit_aware_together_t *together,
-                            tacit_error_t *err) {
-  *all = (linear_sites_t){tacit_alloc_zero(together->n, sizeof *all->sites), tacit_alloc(together->n, sizeof *all->as),
-                          tacit_alloc(together->n, sizeof *all->scales), tacit_alloc(together->n, sizeof *all->n)};
+static tacit_status_t learn(linear_sites_t *all, const tacit_noise_aware_settings_t *settings,
+                            const tacit_aware_together_t *together, tacit_error_t *err) {
+  *all = (linear_sites_t){
+      tacit_alloc_zero(together->n, sizeof *all->sites), tacit_alloc(together->n, sizeof *all->as),
+      tacit_alloc(together->n, sizeof *all->scales), tacit_alloc(together->n, sizeof *all->n)};
   bool ok = all->sites != NULL && all->as != NULL && all->scales != NULL && all->n != NULL;
   tacit_status_t status = ok ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; i < together->n && status == TACIT_OK; i++) {
@@ -141,8 +143,8 @@ static double mean_sd(const tacit_draws_t *draws, size_t column, double unit) {
 }
 
 /* Least squares of all sites' records, each with its own sd. */
-static void compare_to_none(const linear_sites_t *all, const tacit_aware_together_t *of, const tacit_aware_common_t *common,
-                            const tacit_draws_t *draws) {
+static void compare_to_none(const linear_sites_t *all, const tacit_aware_together_t *of,
+                            const tacit_aware_common_t *common, const tacit_draws_t *draws) {
   double precision[D * D] = {0}, zero[D + 1] = {0}, unit[D + 1];
   of->parameters->report(of->parameters->ctx, zero, unit);
   for (size_t i = 0; i < of->n; i++) {
@@ -154,7 +156,8 @@ static void compare_to_none(const linear_sites_t *all, const tacit_aware_togethe
 }
 
 /* What is worst at a site is told of all. */
-static void check(const linear_sites_t *all, const tacit_aware_together_t *of, const double *mean, const double *cov, const tacit_draws_t *draws) {
+static void check(const linear_sites_t *all, const tacit_aware_together_t *of, const double *mean,
+                  const double *cov, const tacit_draws_t *draws) {
   double mean_noise = 0, units = 0, eigenvalue = INFINITY, doubt = 0;
   tacit_evidence_t *evidence = of->settings->evidence;
   for (size_t i = 0; i < of->n; i++) {
@@ -167,7 +170,8 @@ static void check(const linear_sites_t *all, const tacit_aware_together_t *of, c
   if (evidence == NULL) {
     return;
   }
-  const tacit_aware_common_t common = {of->d, of->parameters, of->settings, of->scales, mean, cov, mean_noise / units, eigenvalue};
+  const tacit_aware_common_t common = {of->d, of->parameters,     of->settings, of->scales, mean,
+                                       cov,   mean_noise / units, eigenvalue};
   tacit_aware_check_common(&common, evidence);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, doubt);
   tacit_gaussian_note(&all->sites[0].g, evidence);
@@ -176,7 +180,8 @@ static void check(const linear_sites_t *all, const tacit_aware_together_t *of, c
   }
 }
 
-tacit_status_t tacit_gaussian_combine(const tacit_noise_aware_settings_t *settings, tacit_aware_together_t *together, tacit_feature_scale_t *scales,
+tacit_status_t tacit_gaussian_combine(const tacit_noise_aware_settings_t *settings,
+                                      tacit_aware_together_t *together, tacit_feature_scale_t *scales,
                                       tacit_draws_t *draws, tacit_error_t *err) {
   linear_sites_t all;
   double mean[D] = {0}, cov[D * D] = {0};

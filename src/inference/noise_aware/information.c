@@ -1,9 +1,10 @@
 /*
- * The information at a point, released: what its products add to the basis of the process, and what the process learns from it.
+ * The information at a point, released: what its products add to the basis of the process, and what the
+ * process learns from it.
  *
- * The products G of the rows t = sqrt(v) L x, scaled to |t| <= R, split into their regression on Q and a remainder; its principal
- * directions Q_2 have means with prior N(0, I / weight), as all that the moments do not tell. The release is the mean of G, linear in
- * the means of (Q, Q_2), with normal noise.
+ * The products G of the rows t = sqrt(v) L x, scaled to |t| <= R, split into their regression on Q and a
+ * remainder; its principal directions Q_2 have means with prior N(0, I / weight), as all that the moments do
+ * not tell. The release is the mean of G, linear in the means of (Q, Q_2), with normal noise.
  */
 #include <math.h>
 #include <string.h>
@@ -19,16 +20,17 @@ typedef struct learner {
   tacit_rounds_t *r;
   size_t m, q, q2; /* products; columns of Q and of Q_2 */
   double *memory;
-  double *products; /* (n_rows, m), centred, then their remainder */
-  double *mean;     /* (m) */
-  double *on_basis; /* (m, q): covariance with Q */
-  double *loading;  /* (m, q + q2) */
+  double *products;               /* (n_rows, m), centred, then their remainder */
+  double *mean;                   /* (m) */
+  double *on_basis;               /* (m, q): covariance with Q */
+  double *loading;                /* (m, q + q2) */
   double *cov, *vectors, *values; /* (m, m), (m, m), (m) */
-  double *gain;     /* (m, q + q2) */
-  double *prior;    /* (q + q2, q + q2) */
+  double *gain;                   /* (m, q + q2) */
+  double *prior;                  /* (q + q2, q + q2) */
 } learner_t;
 
-static void fill_products(learner_t *l, const tacit_round_place_t *place, const double *theta, const double *whiten, double radius) {
+static void fill_products(learner_t *l, const tacit_round_place_t *place, const double *theta,
+                          const double *whiten, double radius) {
   const tacit_surrogate_t *s = l->r->surrogate;
   size_t d = s->d, n = s->n_rows;
   double x[TACIT_NOISE_AWARE_MAX_NARROW], row[TACIT_NOISE_AWARE_MAX_NARROW];
@@ -87,7 +89,8 @@ static void regress(learner_t *l) {
 static void extend(learner_t *l) {
   tacit_rounds_t *r = l->r;
   const tacit_surrogate_t *s = r->surrogate;
-  size_t n = s->n_rows, m = l->m, q = l->q, kept[TACIT_NOISE_AWARE_MAX_NARROW * (TACIT_NOISE_AWARE_MAX_NARROW + 1) / 2];
+  size_t n = s->n_rows, m = l->m, q = l->q,
+         kept[TACIT_NOISE_AWARE_MAX_NARROW * (TACIT_NOISE_AWARE_MAX_NARROW + 1) / 2];
   double largest = 0;
   tacit_eigen(m, l->cov, l->values, l->vectors);
   for (size_t p = 0; p < m; p++) {
@@ -123,7 +126,8 @@ static void extend(learner_t *l) {
   r->n_columns = 1 + width;
 }
 
-/* Linear-Gaussian conditioning of (e, V) on the released mean of G, whose noise has variance noise_var, and an error of n in common. */
+/* Linear-Gaussian conditioning of (e, V) on the released mean of G, whose noise has variance noise_var, and
+ * an error of n in common. */
 static bool condition(learner_t *l, const double *released, double noise_var) {
   tacit_rounds_t *r = l->r;
   size_t m = l->m, width = l->q + l->q2;
@@ -131,8 +135,8 @@ static bool condition(learner_t *l, const double *released, double noise_var) {
   tacit_multiply(m, width, width, l->loading, l->prior, l->gain);
   for (size_t p = 0; p < m; p++) {
     for (size_t o = 0; o <= p; o++) {
-      gram[p * m + o] = tacit_dot(width, l->gain + p * width, l->loading + o * width) + (p == o ? noise_var : 0) +
-                        r->n_error * r->n_error * l->mean[p] * l->mean[o];
+      gram[p * m + o] = tacit_dot(width, l->gain + p * width, l->loading + o * width) +
+                        (p == o ? noise_var : 0) + r->n_error * r->n_error * l->mean[p] * l->mean[o];
     }
     error[p] = released[p] - l->mean[p] - tacit_dot(width, l->loading + p * width, r->basis_shift);
   }
@@ -201,7 +205,8 @@ static tacit_status_t learn(learner_t *l, const tacit_round_place_t *place, taci
   double kept[TACIT_NOISE_AWARE_MAX_NARROW * (TACIT_NOISE_AWARE_MAX_NARROW + 1) / 2];
   memcpy(theta, place->theta, d * sizeof *theta);
   const tacit_aware_point_t at = {theta, whiten, &radius, NULL};
-  status = tacit_aware_release_information(place->curator, place->settings, multiplier, &at, released, &noise_sd, err);
+  status = tacit_aware_release_information(place->curator, place->settings, multiplier, &at, released,
+                                           &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -212,12 +217,14 @@ static tacit_status_t learn(learner_t *l, const tacit_round_place_t *place, taci
   regress(l);
   extend(l);
   double sd = fmax(noise_sd / l->r->n, 1e-9 * radius * radius);
-  return condition(l, kept, sd * sd) ? TACIT_OK
-                                     : tacit_error_set(err, TACIT_ERR_NUMERIC, "information",
-                                                       "the covariance of the released information is not positive");
+  return condition(l, kept, sd * sd)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "information",
+                               "the covariance of the released information is not positive");
 }
 
-tacit_status_t tacit_rounds_learn_information(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err) {
+tacit_status_t tacit_rounds_learn_information(tacit_rounds_t *rounds, const tacit_round_place_t *place,
+                                              tacit_error_t *err) {
   size_t d = rounds->surrogate->d;
   learner_t l = {.r = rounds, .m = d * (d + 1) / 2, .q = rounds->n_columns - 1};
   tacit_status_t status = tacit_aware_may_start(place->settings, err);

@@ -8,6 +8,4 @@ extern const tacit_aware_kernel_t tacit_aware_kernel_avx2;
 extern const tacit_aware_kernel_t tacit_aware_kernel_avx512;
 #endif
 
-const tacit_aware_kernel_t *tacit_aware_kernel(void) {
-  return TACIT_ISA_SELECT(tacit_aware_kernel);
-}
+const tacit_aware_kernel_t *tacit_aware_kernel(void) { return TACIT_ISA_SELECT(tacit_aware_kernel); }

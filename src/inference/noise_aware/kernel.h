@@ -1,7 +1,7 @@
 /*
- * What takes nearly all of the time, compiled once for each instruction set; all give the same bits, since every
- * operation is a single IEEE one and the order of sums is written down. n is a multiple of 16; arrays hold one line of n
- * pseudo-rows for each index.
+ * What takes nearly all of the time, compiled once for each instruction set; all give the same bits, since
+ * every operation is a single IEEE one and the order of sums is written down. n is a multiple of 16; arrays
+ * hold one line of n pseudo-rows for each index.
  */
 #ifndef TACIT_NOISE_AWARE_KERNEL_H
 #define TACIT_NOISE_AWARE_KERNEL_H
@@ -14,7 +14,8 @@ typedef struct tacit_aware_kernel {
   /* The same of f and c (d, n), lower triangle alone; what is above it is anything. */
   void (*project_lower)(size_t n, size_t d, const double *f, const double *c, double *out);
   /* out (n) <- sum_ib rows_ik weight_ib c_bk for rows (d, n), weight (d, m) and c (m, n) */
-  void (*lift)(size_t n, size_t d, size_t m, const double *rows, const double *weight, const double *c, double *out);
+  void (*lift)(size_t n, size_t d, size_t m, const double *rows, const double *weight, const double *c,
+               double *out);
   /* out (d, n) <- each row of rows (d, n) times line (n) */
   void (*scale)(size_t n, size_t d, const double *rows, const double *line, double *out);
   /* out (n, m) <- a (n, k) b (k, m), of any sizes */

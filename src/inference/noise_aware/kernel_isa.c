@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* As many lanes as the machine has: compilers keep wider vectors on the stack. Sixteen pseudo-rows are so many of them. */
+/* As many lanes as the machine has: compilers keep wider vectors on the stack. Sixteen pseudo-rows are so
+ * many of them. */
 #ifdef __AVX512F__
 enum { LANES = 8 };
 #else
@@ -30,7 +31,8 @@ INLINE double sum_lanes(const vec sums[PARTS]) {
 }
 
 /* Some lines of f at a time share the loads of c. */
-INLINE void project_lines(size_t n_lines, size_t n, size_t m, const double *f, const double *line, double *out) {
+INLINE void project_lines(size_t n_lines, size_t n, size_t m, const double *f, const double *line,
+                          double *out) {
   vec sums[ROWS][PARTS] = {{{0}}};
   for (size_t k = 0; k < n; k += 16) {
     for (size_t part = 0; part < PARTS; part++) {
@@ -46,7 +48,8 @@ INLINE void project_lines(size_t n_lines, size_t n, size_t m, const double *f, c
 }
 
 /* Lines of f from `first` on, with line b of c. */
-INLINE void project_from(size_t first, size_t n, size_t d, size_t m, size_t b, const double *f, const double *c, double *out) {
+INLINE void project_from(size_t first, size_t n, size_t d, size_t m, size_t b, const double *f,
+                         const double *c, double *out) {
   size_t i = first;
   for (; i + ROWS <= d; i += ROWS) {
     project_lines(ROWS, n, m, f + i * n, c + b * n, out + i * m + b);
@@ -68,7 +71,8 @@ static void project_lower(size_t n, size_t d, const double *f, const double *c, 
   }
 }
 
-static void lift(size_t n, size_t d, size_t m, const double *rows, const double *weight, const double *c, double *out) {
+static void lift(size_t n, size_t d, size_t m, const double *rows, const double *weight, const double *c,
+                 double *out) {
   for (size_t k = 0; k < n; k += 16) {
     vec total[PARTS] = {{0}};
     for (size_t i = 0; i < d; i++) {

@@ -1,4 +1,5 @@
-/* Small dense matrices, without a library: the largest has some hundred rows, and results must not depend on one. */
+/* Small dense matrices, without a library: the largest has some hundred rows, and results must not depend on
+ * one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,8 @@ void tacit_invert_factored(size_t n, const double *factor, double *work, double 
   }
 }
 
-/* Rotate rows and columns p < q of a, and the eigenvectors, so that a_pq vanishes [Golub2013, section 8.5]. */
+/* Rotate rows and columns p < q of a, and the eigenvectors, so that a_pq vanishes [Golub2013, section 8.5].
+ */
 static void rotate(size_t n, double *a, double *vectors, size_t p, size_t q) {
   double apq = a[p * n + q], tau = (a[q * n + q] - a[p * n + p]) / (2 * apq);
   double t = (tau >= 0 ? 1 : -1) / (fabs(tau) + sqrt(1 + tau * tau)), c = 1 / sqrt(1 + t * t), s = t * c;

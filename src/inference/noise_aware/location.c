@@ -1,6 +1,6 @@
 /*
- * Where a column is, from noisy counts: coarse to fine, since a column with few values makes a fine histogram spiky, and a spike would be
- * taken for the column.
+ * Where a column is, from noisy counts: coarse to fine, since a column with few values makes a fine histogram
+ * spiky, and a spike would be taken for the column.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 enum { N_MEANS = 99, N_SDS = 45, COARSEST = 8 };
 
-/* Ends of the grid; a share of records that is anywhere; misfit of a cell as a share of its count; sd in cells below which cells are halved. */
+/* Ends of the grid; a share of records that is anywhere; misfit of a cell as a share of its count; sd in
+ * cells below which cells are halved. */
 static const double mean_end = 0.98, sd_least = 0.006, anywhere = 0.05, misfit = 0.3, cells_per_sd = 0.8;
 
 typedef struct grid {
@@ -17,7 +18,8 @@ typedef struct grid {
   double mean[N_MEANS], sd[N_SDS];
 } grid_t;
 
-static double log_density(size_t n_cells, const double *counts, double noise_sd, double n, double mean, double sd) {
+static double log_density(size_t n_cells, const double *counts, double noise_sd, double n, double mean,
+                          double sd) {
   double below = 0, sum = 0, even = anywhere / (double)n_cells;
   for (size_t i = 0; i < n_cells; i++) {
     double edge = -1 + 2 * (double)(i + 1) / (double)n_cells;
@@ -53,7 +55,8 @@ static void fill(grid_t *g, size_t n_cells, const double *counts, double noise_s
 static tacit_location_t summarise(const grid_t *g) {
   double m = 0, m2 = 0, s2 = 0, s4 = 0, l = 0, l2 = 0;
   for (size_t k = 0; k < N_MEANS * N_SDS; k++) {
-    double p = g->log_density[k / N_SDS][k % N_SDS], mean = g->mean[k / N_SDS], sd = g->sd[k % N_SDS], log_sd = log(sd);
+    double p = g->log_density[k / N_SDS][k % N_SDS], mean = g->mean[k / N_SDS], sd = g->sd[k % N_SDS],
+           log_sd = log(sd);
     m += p * mean;
     m2 += p * mean * mean;
     s2 += p * sd * sd;
@@ -62,7 +65,8 @@ static tacit_location_t summarise(const grid_t *g) {
     l2 += p * log_sd * log_sd;
   }
   double variance = fmax(m2 - m * m, 0);
-  return (tacit_location_t){m, sqrt(variance), sqrt(s2 + variance), sqrt(fmax(s4 - s2 * s2, 0)), sqrt(fmax(l2 - l * l, 0)), 0};
+  return (tacit_location_t){
+      m, sqrt(variance), sqrt(s2 + variance), sqrt(fmax(s4 - s2 * s2, 0)), sqrt(fmax(l2 - l * l, 0)), 0};
 }
 
 tacit_location_t tacit_locate(size_t n_cells, const double *counts, double noise_sd, double n) {
@@ -97,8 +101,10 @@ static void merge(size_t n_cells, const double *counts, size_t n, double *merged
 
 static double middle_of(size_t i, size_t n) { return (2 * (double)i + 1) / (double)n - 1; }
 
-/* Records beyond what a normal column would have there; of the two sets of cells the smaller one carries less noise. *sd <- its noise. */
-static double far_away(const tacit_location_t *at, const double *merged, double noise_sd, double n, double *sd) {
+/* Records beyond what a normal column would have there; of the two sets of cells the smaller one carries less
+ * noise. *sd <- its noise. */
+static double far_away(const tacit_location_t *at, const double *merged, double noise_sd, double n,
+                       double *sd) {
   double outside = 0, inside = 0, n_outside = 0, n_inside = 0, reach = 2.5 * at->sd + 1 / (double)at->n_cells;
   for (size_t i = 0; i < at->n_cells; i++) {
     bool is_far = fabs(middle_of(i, at->n_cells) - at->mean) > reach;
@@ -125,7 +131,8 @@ static void take_coarse(tacit_location_t *at, const double *merged, double noise
   at->sd = fmax(at->sd, sqrt(square / sum));
 }
 
-/* Most records at a bound, and some at the other side that noise may hide: codes of few values, of which the histogram shows one. */
+/* Most records at a bound, and some at the other side that noise may hide: codes of few values, of which the
+ * histogram shows one. */
 static void look_across(tacit_location_t *at, const double *merged, double noise_sd, double n) {
   double across = 0, n_across = 0, side = at->mean > 0 ? 1 : -1;
   for (size_t i = 0; i < COARSEST; i++) {
@@ -157,7 +164,9 @@ tacit_location_t tacit_locate_feature(size_t n_cells, const double *counts, doub
 
 tacit_location_t tacit_locate_two_valued(double count, double noise_sd, double n) {
   const double guess = 0.5, guess_var = 0.04, least = 0.45;
-  double noise = noise_sd / n, q = (count / n + guess * noise * noise / guess_var) / (1 + noise * noise / guess_var);
+  double noise = noise_sd / n,
+         q = (count / n + guess * noise * noise / guess_var) / (1 + noise * noise / guess_var);
   q = fmin(fmax(q, 0.01), 0.99);
-  return (tacit_location_t){.mean = 2 * q - 1, .mean_error = 2 * noise, .sd = fmax(2 * sqrt(q * (1 - q)), least)};
+  return (tacit_location_t){
+      .mean = 2 * q - 1, .mean_error = 2 * noise, .sd = fmax(2 * sqrt(q * (1 - q)), least)};
 }

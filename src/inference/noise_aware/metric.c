@@ -54,8 +54,8 @@ static void predict(const tacit_surrogate_t *s, const double *theta, double *eta
   }
 }
 
-void tacit_round_spread(const tacit_surrogate_t *s, const tacit_noise_aware_settings_t *settings, const double *theta,
-                        double *spread) {
+void tacit_round_spread(const tacit_surrogate_t *s, const tacit_noise_aware_settings_t *settings,
+                        const double *theta, double *spread) {
   predict(s, theta, spread);
   for (size_t k = 0; k < s->n_rows; k++) {
     spread[k] = tacit_family_moments(settings->family, settings->upper, spread[k]).mean - settings->upper / 2;
@@ -63,7 +63,8 @@ void tacit_round_spread(const tacit_surrogate_t *s, const tacit_noise_aware_sett
 }
 
 /* mean_var <- Var(y | x) averaged over points around theta, as far away as the truth may be. */
-static void average_variance(const tacit_surrogate_t *s, const tacit_round_place_t *place, double *eta, double *mean_var) {
+static void average_variance(const tacit_surrogate_t *s, const tacit_round_place_t *place, double *eta,
+                             double *mean_var) {
   size_t d = s->d;
   double point[TACIT_NOISE_AWARE_MAX_FEATURES], z[TACIT_NOISE_AWARE_MAX_FEATURES];
   memset(mean_var, 0, s->n_rows * sizeof *mean_var);
@@ -76,13 +77,14 @@ static void average_variance(const tacit_surrogate_t *s, const tacit_round_place
     }
     predict(s, point, eta);
     for (size_t k = 0; k < s->n_rows; k++) {
-      mean_var[k] += tacit_family_moments(place->settings->family, place->settings->upper, eta[k]).variance / N_AROUND;
+      mean_var[k] +=
+          tacit_family_moments(place->settings->family, place->settings->upper, eta[k]).variance / N_AROUND;
     }
   }
 }
 
-tacit_status_t tacit_round_metric(const tacit_surrogate_t *s, const tacit_round_place_t *place, double *whiten, double *mean_var,
-                                  tacit_error_t *err) {
+tacit_status_t tacit_round_metric(const tacit_surrogate_t *s, const tacit_round_place_t *place,
+                                  double *whiten, double *mean_var, tacit_error_t *err) {
   size_t d = s->d, n = s->n_rows;
   double *memory = tacit_alloc_zero(n + d * d, sizeof *memory), mean = 0;
   if (memory == NULL) {
@@ -131,15 +133,18 @@ tacit_status_t tacit_round_metric(const tacit_surrogate_t *s, const tacit_round_
   tacit_free(memory);
   bool has_memory = factor != NULL;
   tacit_free(factor);
-  return ok            ? TACIT_OK
-         : !has_memory ? tacit_error_memory(err)
-                       : tacit_error_set(err, TACIT_ERR_NUMERIC, "metric", "the metric of a round is not positive");
+  return ok ? TACIT_OK
+         : !has_memory
+             ? tacit_error_memory(err)
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "metric", "the metric of a round is not positive");
 }
 
 /* The same by central differences for priors that do not tell, with eigenvalues raised to 0. */
-static void add_prior_hessian(const tacit_parameters_t *parameters, size_t d, const double *theta, double *precision) {
+static void add_prior_hessian(const tacit_parameters_t *parameters, size_t d, const double *theta,
+                              double *precision) {
   enum { most = TACIT_NOISE_AWARE_MAX_FEATURES };
-  double hessian[most * most], work[2 * most * most + most], point[most + 1], above[most + 1], below[most + 1];
+  double hessian[most * most], work[2 * most * most + most], point[most + 1], above[most + 1],
+      below[most + 1];
   memcpy(point, theta, d * sizeof *point);
   for (size_t j = 0; j < d; j++) {
     const double h = 1e-4 * (1 + fabs(theta[j]));
@@ -163,7 +168,8 @@ static void add_prior_hessian(const tacit_parameters_t *parameters, size_t d, co
   }
 }
 
-void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, const double *theta, double *precision) {
+void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, const double *theta,
+                               double *precision) {
   if (parameters->prior_precision != NULL) {
     parameters->prior_precision(parameters->ctx, theta, precision);
   } else {

@@ -44,7 +44,8 @@ static bool search(tacit_aware_posterior_t *p, const double *direction, double *
   return *value > before + 1e-9;
 }
 
-tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *theta, double *factor, tacit_error_t *err) {
+tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *theta, double *factor,
+                                tacit_error_t *err) {
   size_t d = posterior->surrogate->d;
   double direction[TACIT_NOISE_AWARE_MAX_FEATURES], *precision = factor;
   bool is_rising = true, ok = true;
@@ -59,15 +60,17 @@ tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *thet
     is_rising = search(posterior, direction, theta, &value);
   }
   if (!ok) {
-    return tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
-                           "the posterior given the releases has no density to climb: give every coefficient a proper prior");
+    return tacit_error_set(
+        err, TACIT_ERR_NUMERIC, "prior",
+        "the posterior given the releases has no density to climb: give every coefficient a proper prior");
   }
   /* precision = L L' has inverse U U' with U = L^-T; the lower factor of that inverse is wanted */
   tacit_invert_factored(d, precision, posterior->temporary, factor);
   for (size_t i = 0; i < d; i++) { /* more than the rounding of the sums above */
     factor[i * d + i] *= 1 + 1e-9;
   }
-  return tacit_cholesky(d, factor) ? TACIT_OK
-                                   : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
-                                                     "the posterior given the releases is numerically flat or singular");
+  return tacit_cholesky(d, factor)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
+                               "the posterior given the releases is numerically flat or singular");
 }

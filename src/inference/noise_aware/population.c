@@ -7,15 +7,12 @@
 static const double max_mean = 0.98;
 static const double max_latent_correlation = 0.98;
 
-static double normal_cdf(double x) {
-  return 0.5 * erfc(-x * 0.70710678118654752);
-}
+static double normal_cdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752); }
 
-static double normal_density(double x) {
-  return 0.3989422804014327 * exp(-0.5 * x * x);
-}
+static double normal_density(double x) { return 0.3989422804014327 * exp(-0.5 * x * x); }
 
-/* Inverse of normal_cdf for probabilities in [0.01, 0.99]; Newton's method approaches from the side of 0, where it started. */
+/* Inverse of normal_cdf for probabilities in [0.01, 0.99]; Newton's method approaches from the side of 0,
+ * where it started. */
 static double normal_quantile(double probability) {
   double x = 0;
   for (int i = 0; i < 40; i++) {
@@ -24,15 +21,15 @@ static double normal_quantile(double probability) {
   return x;
 }
 
-static double clamp(double x, double bound) {
-  return fmax(fmin(x, bound), -bound);
-}
+static double clamp(double x, double bound) { return fmax(fmin(x, bound), -bound); }
 
 /*
- * Latent correlations: between a normal and the sign of a latent normal with threshold q, P = Phi(q), the correlation is
- * phi(q) / sqrt(P (1 - P)) times the latent one; between two signs about the product of both factors.
+ * Latent correlations: between a normal and the sign of a latent normal with threshold q, P = Phi(q), the
+ * correlation is phi(q) / sqrt(P (1 - P)) times the latent one; between two signs about the product of both
+ * factors.
  */
-static void latent_correlations(const tacit_shape_t *shape, const double *threshold, double *latent, double *work) {
+static void latent_correlations(const tacit_shape_t *shape, const double *threshold, double *latent,
+                                double *work) {
   size_t p = shape->p;
   double *attenuation = work;
   for (size_t j = 0; j < p; j++) {
@@ -55,7 +52,8 @@ static void latent_correlations(const tacit_shape_t *shape, const double *thresh
   }
 }
 
-void tacit_population(const tacit_shape_t *shape, size_t n, const double *normals, double *rows, double *work) {
+void tacit_population(const tacit_shape_t *shape, size_t n, const double *normals, double *rows,
+                      double *work) {
   size_t p = shape->p;
   double *latent = work, *threshold = work + p * p;
   for (size_t j = 0; j < p; j++) {

@@ -19,7 +19,8 @@ tacit_status_t tacit_aware_posterior_init(tacit_aware_posterior_t *posterior, co
                                           const tacit_noise_aware_settings_t *settings, tacit_error_t *err) {
   const tacit_surrogate_t *s = rounds->surrogate;
   size_t d = s->d, n = s->n_rows, most_d = TACIT_AWARE_ROUNDS * d, most = 1 + s->n_basis + d * (d + 1) / 2;
-  *posterior = (tacit_aware_posterior_t){.surrogate = s, .rounds = rounds, .parameters = parameters, .settings = settings};
+  *posterior = (tacit_aware_posterior_t){
+      .surrogate = s, .rounds = rounds, .parameters = parameters, .settings = settings};
   posterior->moments = tacit_alloc_zero(n, sizeof *posterior->moments);
   posterior->f = tacit_alloc_zero(n * most_d, sizeof *posterior->f);
   posterior->y = tacit_alloc_zero(most_d * most, sizeof *posterior->y);
@@ -35,17 +36,18 @@ tacit_status_t tacit_aware_posterior_init(tacit_aware_posterior_t *posterior, co
     posterior->lines[i] = lines + i * n;
   }
   posterior->spread = lines != NULL ? lines + (3 + TACIT_AWARE_ROUNDS) * n : NULL;
-  bool ok = posterior->moments != NULL && posterior->f != NULL && posterior->y != NULL && posterior->adjoint != NULL &&
-            posterior->temporary != NULL && posterior->cov != NULL && posterior->cov_factor != NULL &&
-            posterior->cov_inverse != NULL && posterior->solved != NULL && lines != NULL;
+  bool ok = posterior->moments != NULL && posterior->f != NULL && posterior->y != NULL &&
+            posterior->adjoint != NULL && posterior->temporary != NULL && posterior->cov != NULL &&
+            posterior->cov_factor != NULL && posterior->cov_inverse != NULL && posterior->solved != NULL &&
+            lines != NULL;
   return ok ? TACIT_OK : tacit_error_memory(err);
 }
 
 void tacit_aware_posterior_clear(tacit_aware_posterior_t *posterior) {
   tacit_free(posterior->moments);
-  double *const arrays[] = {posterior->f,   posterior->y,          posterior->adjoint,     posterior->temporary,
-                            posterior->cov, posterior->cov_factor, posterior->cov_inverse, posterior->solved,
-                            posterior->lines[0]};
+  double *const arrays[] = {posterior->f,           posterior->y,      posterior->adjoint,
+                            posterior->temporary,   posterior->cov,    posterior->cov_factor,
+                            posterior->cov_inverse, posterior->solved, posterior->lines[0]};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -81,8 +83,10 @@ static double discrepancy_weight(const tacit_aware_posterior_t *p) {
   return TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY) ? 0 : p->rounds->n * p->rounds->n;
 }
 
-/* block (d, d) += what varies from unit to unit, where these have several rows; own and weighted: as in fill_block(). */
-static void add_clustered(tacit_aware_posterior_t *p, size_t a, size_t b, double *own, double *weighted, double *block) {
+/* block (d, d) += what varies from unit to unit, where these have several rows; own and weighted: as in
+ * fill_block(). */
+static void add_clustered(tacit_aware_posterior_t *p, size_t a, size_t b, double *own, double *weighted,
+                          double *block) {
   const tacit_rounds_t *r = p->rounds;
   size_t n = p->surrogate->n_rows, d = p->surrogate->d;
   double *sampling = block + d * d;
@@ -96,7 +100,8 @@ static void add_clustered(tacit_aware_posterior_t *p, size_t a, size_t b, double
   }
 }
 
-/* cov <- C(theta), blocks of rounds a, b <= a; the lower triangle. The lines of f of round a are overwritten: they are done with. */
+/* cov <- C(theta), blocks of rounds a, b <= a; the lower triangle. The lines of f of round a are overwritten:
+ * they are done with. */
 static void fill_block(tacit_aware_posterior_t *p, size_t a, size_t b) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_rounds_t *r = p->rounds;
@@ -137,7 +142,8 @@ static void fill_distribution(tacit_aware_posterior_t *p) {
   tacit_aware_kernel()->project(n, width, nb, p->f, r->columns, p->y);
   tacit_aware_kernel()->multiply(width, nb, nb, p->y, r->quadratic, p->adjoint);
   for (size_t i = 0; i < width; i++) {
-    p->solved[i] = r->released[i] - r->n * (p->y[i * nb] + tacit_dot(nb - 1, p->y + i * nb + 1, r->basis_shift));
+    p->solved[i] =
+        r->released[i] - r->n * (p->y[i * nb] + tacit_dot(nb - 1, p->y + i * nb + 1, r->basis_shift));
   }
   for (size_t a = 0; a < r->n_rounds; a++) {
     for (size_t b = 0; b <= a; b++) {
@@ -178,27 +184,30 @@ static void invert_covariance(tacit_aware_posterior_t *p) {
 }
 
 /*
- * grad += derivative of the normal part. With alpha = C^-1 (s - mean) and S = (alpha alpha' - C^-1) / 2, the derivative by the mean
- * is alpha, by C it is S; the fitted mean of row k enters both, Var(y) the latter.
+ * grad += derivative of the normal part. With alpha = C^-1 (s - mean) and S = (alpha alpha' - C^-1) / 2, the
+ * derivative by the mean is alpha, by C it is S; the fitted mean of row k enters both, Var(y) the latter.
  */
 static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_rounds_t *r = p->rounds;
   size_t n = s->n_rows, d = s->d, width = d * r->n_rounds, nb = r->n_columns;
   double n2 = discrepancy_weight(p), *slope = p->cov_inverse, *weight = p->temporary;
-  double *along = p->lines[0], *lifted = p->lines[1], *by_eta = p->lines[2], *const *quadratic = p->lines + 3, *varied = p->f; /* f is done with */
+  double *along = p->lines[0], *lifted = p->lines[1], *by_eta = p->lines[2], *const *quadratic = p->lines + 3,
+         *varied = p->f; /* f is done with */
   invert_covariance(p);
   for (size_t i = 0; i < width * width; i++) {
     slope[i] = 0.5 * (p->solved[i / width] * p->solved[i % width] - p->cov_inverse[i]);
   }
   for (size_t a = 0; a < r->n_rounds; a++) { /* sum over rows i of round a and all j of u_i S_ij u_j */
-    tacit_aware_kernel()->lift(n, d, width, r->rows + a * d * n, slope + a * d * width, r->rows, quadratic[a]);
+    tacit_aware_kernel()->lift(n, d, width, r->rows + a * d * n, slope + a * d * width, r->rows,
+                               quadratic[a]);
   }
   if (r->clustered != NULL) { /* the same of what varies, all rounds together */
     tacit_aware_kernel()->lift(n, width, width, r->sampled, slope, r->sampled, varied);
   }
   tacit_aware_kernel()->multiply(width, width, nb, slope, p->adjoint, weight);
-  tacit_aware_kernel()->lift(n, width, nb, r->rows, weight, r->columns, lifted); /* u_k' S y quadratic columns_k */
+  tacit_aware_kernel()->lift(n, width, nb, r->rows, weight, r->columns,
+                             lifted); /* u_k' S y quadratic columns_k */
   memset(along, 0, n * sizeof *along);
   for (size_t i = 0; i < width; i++) {
     for (size_t k = 0; k < n; k++) {
@@ -221,7 +230,8 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   }
 }
 
-double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta, double *grad) {
+double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta,
+                                         double *grad) {
   if (posterior->program != NULL) {
     return tacit_program_log_density(posterior->program, theta, grad);
   }
@@ -275,7 +285,8 @@ double tacit_aware_posterior_log_likelihood(tacit_aware_posterior_t *posterior, 
   return isnan(value) ? -INFINITY : value;
 }
 
-void tacit_aware_posterior_likelihood_shape(tacit_aware_posterior_t *posterior, const double *theta, double *grad, double *precision) {
+void tacit_aware_posterior_likelihood_shape(tacit_aware_posterior_t *posterior, const double *theta,
+                                            double *grad, double *precision) {
   size_t d = posterior->surrogate->d;
   memset(grad, 0, d * sizeof *grad);
   memset(precision, 0, d * d * sizeof *precision);
@@ -285,7 +296,8 @@ void tacit_aware_posterior_likelihood_shape(tacit_aware_posterior_t *posterior, 
   add_normal_gradient(posterior, grad);
 }
 
-void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta, double *precision) {
+void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const double *theta,
+                                     double *precision) {
   size_t d = posterior->surrogate->d;
   memset(precision, 0, d * d * sizeof *precision);
   if (posterior->wide != NULL) {

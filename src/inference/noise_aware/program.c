@@ -1,11 +1,14 @@
 /*
- * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14). At nine points t, each where the last leads, in coordinates e
- * (theta = t + A' e) in which a record's information is about 1, two sums over records are released:
+ * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14). At nine points t,
+ * each where the last leads, in coordinates e (theta = t + A' e) in which a record's information is about 1,
+ * two sums over records are released:
  *
- *     S = sum v, centred scores, of mean 0 at t given x;     J = sum w J_i, what S changes by in e, a function of each record's own x.
+ *     S = sum v, centred scores, of mean 0 at t given x;     J = sum w J_i, what S changes by in e, a
+ * function of each record's own x.
  *
- * Everything of first order is one of them: nothing that the answer rests on is made up. At the last point the scores beyond the clip, the squares of
- * scores and their expected levels are released as well, to mend the answer or to say what is wrong.
+ * Everything of first order is one of them: nothing that the answer rests on is made up. At the last point
+ * the scores beyond the clip, the squares of scores and their expected levels are released as well, to mend
+ * the answer or to say what is wrong.
  */
 #include <float.h>
 #include <math.h>
@@ -17,17 +20,21 @@
 
 /* ---- releases ---- */
 
-static tacit_status_t release(tacit_program_run_t *run, tacit_aware_centred_kind_t kind, size_t round, tacit_program_seen_t *seen, double *out,
-                              double *noise_sd, tacit_error_t *err) {
-  const tacit_aware_centred_t at = {seen->theta, seen->whiten, &seen->clip, &seen->most, &seen->cap, TACIT_PROGRAM_SIMULATED, round};
+static tacit_status_t release(tacit_program_run_t *run, tacit_aware_centred_kind_t kind, size_t round,
+                              tacit_program_seen_t *seen, double *out, double *noise_sd, tacit_error_t *err) {
+  const tacit_aware_centred_t at = {
+      seen->theta, seen->whiten, &seen->clip, &seen->most, &seen->cap, TACIT_PROGRAM_SIMULATED, round};
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
-  return status != TACIT_OK ? status
-                            : tacit_aware_release_centred(run->curator, run->settings, kind, tacit_program_multiplier(run->settings, kind, round), &at,
-                                                          out, noise_sd, err);
+  return status != TACIT_OK
+             ? status
+             : tacit_aware_release_centred(run->curator, run->settings, kind,
+                                           tacit_program_multiplier(run->settings, kind, round), &at, out,
+                                           noise_sd, err);
 }
 
 /* The slope where the run is, which the metric learns from. round: looks come first. */
-static tacit_status_t look(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen, tacit_error_t *err) {
+static tacit_status_t look(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen,
+                           tacit_error_t *err) {
   double released[PARAMETERS * (PARAMETERS + 1) / 2];
   bool is_before = round < TACIT_PROGRAM_LOOKS;
   tacit_status_t status = release(run, TACIT_CENTRED_SLOPE, round, seen, released, &seen->slope_sd, err);
@@ -38,7 +45,8 @@ static tacit_status_t look(tacit_program_run_t *run, size_t round, tacit_program
 }
 
 /* What is released at the last point alone. */
-static tacit_status_t look_closer(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen, tacit_error_t *err) {
+static tacit_status_t look_closer(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen,
+                                  tacit_error_t *err) {
   size_t d = run->parameters->dim;
   double squares[PARAMETERS * (PARAMETERS + 1) / 2];
   tacit_status_t status = release(run, TACIT_CENTRED_TAILS, point, seen, seen->tails, &seen->tails_sd, err);
@@ -60,11 +68,14 @@ static void place(const tacit_program_run_t *run, size_t point, size_t round, ta
   memcpy(seen->whiten, run->metric.whiten, sizeof seen->whiten);
 }
 
-/* How long scores are where the last ones lead, which is told best there: as much of it as parameters explain, they have explained. */
-static tacit_status_t look_ahead(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen, tacit_error_t *err) {
+/* How long scores are where the last ones lead, which is told best there: as much of it as parameters
+ * explain, they have explained. */
+static tacit_status_t look_ahead(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen,
+                                 tacit_error_t *err) {
   tacit_program_seen_t there;
   place(run, point, TACIT_PROGRAM_LOOKS + point, &there);
-  tacit_status_t status = release(run, TACIT_CENTRED_LENGTH, point, &there, seen->lengths, &seen->lengths_sd, err);
+  tacit_status_t status =
+      release(run, TACIT_CENTRED_LENGTH, point, &there, seen->lengths, &seen->lengths_sd, err);
   memcpy(run->theta, seen->theta, sizeof run->theta);
   return status;
 }
@@ -102,7 +113,8 @@ static tacit_status_t start(tacit_program_run_t *run, tacit_error_t *err) {
     status = tacit_public_metric(public, run->theta, run->metric.whiten)
                  ? TACIT_OK
                  : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
-                                   "at the prior's centre no record tells anything of the parameters: nothing was spent on scores");
+                                   "at the prior's centre no record tells anything of the parameters: "
+                                   "nothing was spent on scores");
   }
   return status;
 }
@@ -142,25 +154,29 @@ double tacit_program_log_density(const tacit_program_run_t *run, const double *t
   return isnan(value) ? -INFINITY : value;
 }
 
-tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov, tacit_error_t *err) {
+tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov,
+                                            tacit_error_t *err) {
   size_t d = run->parameters->dim;
   memcpy(mode, run->theta, sizeof run->theta);
   tacit_program_climb(d, posterior_density, run, mode);
   return isfinite(posterior_density(run, mode, NULL, cov)) && tacit_program_invert_positive(d, cov)
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
-                               "the posterior given the releases has no density to climb: give every parameter a proper prior");
+                               "the posterior given the releases has no density to climb: give every "
+                               "parameter a proper prior");
 }
 
 /* Draw from the posterior. */
 tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
   size_t d = run->parameters->dim;
   tacit_surrogate_t only_size = {.d = d};
-  tacit_aware_posterior_t posterior = {.surrogate = &only_size, .parameters = run->parameters, .settings = run->settings, .program = run};
+  tacit_aware_posterior_t posterior = {
+      .surrogate = &only_size, .parameters = run->parameters, .settings = run->settings, .program = run};
   double mode[PARAMETERS], factor[MATRIX], mean[PARAMETERS], cov[MATRIX];
   tacit_status_t status = tacit_program_find_posterior(run, mode, factor, err);
   if (status == TACIT_OK && !tacit_cholesky(d, factor)) {
-    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
+    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
+                             "the posterior given the releases has no spread that numbers can hold");
   }
   return status == TACIT_OK ? tacit_aware_walk(&posterior, mode, factor, draws, mean, cov, err) : status;
 }
@@ -187,7 +203,13 @@ tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares
 /* Weights of made-up records by the last slope, and how bent the expected score is on them. */
 static tacit_status_t look_at_bend(tacit_program_run_t *run, tacit_error_t *err) {
   const tacit_program_seen_t *last = &run->last[1];
-  const tacit_centred_point_t point = {last->theta, last->whiten, last->clip, last->most, last->cap, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_POINTS - 1};
+  const tacit_centred_point_t point = {last->theta,
+                                       last->whiten,
+                                       last->clip,
+                                       last->most,
+                                       last->cap,
+                                       TACIT_PROGRAM_SIMULATED,
+                                       TACIT_PROGRAM_POINTS - 1};
   double mode[PARAMETERS], cov[MATRIX];
   tacit_status_t status = tacit_public_learn(&run->public, run, err);
   TACIT_THEN(status, tacit_program_find_posterior(run, mode, cov, err));
@@ -197,8 +219,9 @@ static tacit_status_t look_at_bend(tacit_program_run_t *run, tacit_error_t *err)
   return status;
 }
 
-tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,
-                                       tacit_noise_aware_known_t *known, tacit_error_t *err) {
+tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings,
+                                       const tacit_parameters_t *parameters, tacit_noise_aware_known_t *known,
+                                       tacit_error_t *err) {
   tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
   size_t d = parameters->dim;
   double mode[PARAMETERS], cov[MATRIX];
@@ -214,7 +237,8 @@ tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *setti
   TACIT_THEN(status, tacit_public_learn(&run->public, run, err));
   TACIT_THEN(status, tacit_program_find_posterior(run, mode, cov, err));
   if (status == TACIT_OK && !tacit_cholesky(d, cov)) {
-    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior", "the posterior given the releases has no spread that numbers can hold");
+    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
+                             "the posterior given the releases has no spread that numbers can hold");
   }
   for (size_t i = 0; i < d * d && status == TACIT_OK; i++) { /* columns of the factor, as rows */
     known->theta[i / d] = mode[i / d];
@@ -241,8 +265,9 @@ void tacit_noise_aware_known_clear(tacit_noise_aware_known_t *known) {
   *known = (tacit_noise_aware_known_t){0};
 }
 
-tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_parameters_t *parameters, const tacit_noise_aware_settings_t *settings,
-                                   tacit_draws_t *draws, tacit_error_t *err) {
+tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                                   const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
+                                   tacit_error_t *err) {
   tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
   if (run == NULL) {
     return tacit_error_memory(err);

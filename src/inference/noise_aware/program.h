@@ -17,19 +17,24 @@ enum {
   MATRIX = PARAMETERS * PARAMETERS
 };
 
-/* Where releases are made: coordinates e, theta = t + A' e, in which a record's information is about 1, and how surely that is known. */
+/* Where releases are made: coordinates e, theta = t + A' e, in which a record's information is about 1, and
+ * how surely that is known. */
 typedef struct tacit_program_metric {
   double whiten[MATRIX];      /* A */
-  double unknown[PARAMETERS]; /* prior variance of element (j, k) of a record's information is unknown_j unknown_k */
+  double unknown[PARAMETERS]; /* prior variance of element (j, k) of a record's information is unknown_j
+                                 unknown_k */
 } tacit_program_metric_t;
 
 /* What was released at a point, in its coordinates. */
 typedef struct tacit_program_seen {
   double theta[PARAMETERS], whiten[MATRIX], clip, most, cap;
   double score[PARAMETERS], score_sd;
-  double slope[MATRIX], doubt[MATRIX]; /* what is known of the sum of w J, and the variance of each element (diagonal; off it, too) */
-  double steep[MATRIX];                /* the same with eigenvalues that are at least as large as their noise: for steps and metrics alone */
-  double slope_sd, worst;              /* noise of an element on the diagonal; largest share of it that is left after all looks */
+  double slope[MATRIX], doubt[MATRIX]; /* what is known of the sum of w J, and the variance of each element
+                                          (diagonal; off it, too) */
+  double steep[MATRIX]; /* the same with eigenvalues that are at least as large as their noise: for steps and
+                           metrics alone */
+  double slope_sd,
+      worst; /* noise of an element on the diagonal; largest share of it that is left after all looks */
   double tails[PARAMETERS], tails_sd;
   double squares[MATRIX], squares_sd;
   double levels[TACIT_CENTRED_LEVELS], levels_sd;
@@ -37,19 +42,21 @@ typedef struct tacit_program_seen {
 } tacit_program_seen_t;
 
 /*
- * What the releases of one or two points say of theta (docs/theory.md, section 18.14): S_r = (J_r + E_r) e_r + noise + sampling error, the elements of
- * E_r normal and independent, of these variances, and integrated over; the sampling error that of the same records at all points.
+ * What the releases of one or two points say of theta (docs/theory.md, section 18.14): S_r = (J_r + E_r) e_r
+ * + noise + sampling error, the elements of E_r normal and independent, of these variances, and integrated
+ * over; the sampling error that of the same records at all points.
  */
 typedef struct tacit_program_likelihood {
   size_t d, n_points;
   struct {
-    double theta[PARAMETERS], back[MATRIX]; /* e = back (theta - t) */
+    double theta[PARAMETERS], back[MATRIX];                        /* e = back (theta - t) */
     double score[PARAMETERS], noise, slope[MATRIX], doubt[MATRIX]; /* noise: its variance */
   } at[2];
   double sampling[4 * MATRIX]; /* (n_points d, n_points d) */
 } tacit_program_likelihood_t;
 
-/* Records that are nobody's, spread evenly over what the schema allows, and weights. Forecasts, starting points and checks rest on them alone. */
+/* Records that are nobody's, spread evenly over what the schema allows, and weights. Forecasts, starting
+ * points and checks rest on them alone. */
 typedef struct tacit_public {
   const tacit_record_model_t *model;
   size_t d, n;
@@ -60,9 +67,11 @@ typedef struct tacit_public {
 
 /* What is said of a fit. */
 typedef struct tacit_program_said {
-  double last_step;   /* as a normal quantile */
-  double excess;      /* of squared scores over what is expected of them, as a share, less three sds of their noise; 0 where the clip has opened */
-  double tails;       /* as a normal quantile, of scores between the clip and twice that, and of lengths; 0 where the clip has opened */
+  double last_step; /* as a normal quantile */
+  double excess;    /* of squared scores over what is expected of them, as a share, less three sds of their
+                       noise; 0 where the clip has opened */
+  double tails; /* as a normal quantile, of scores between the clip and twice that, and of lengths; 0 where
+                   the clip has opened */
   double information; /* least eigenvalue of the slope, in sds of its noise */
   double lost;        /* share of records whose scores are no finite numbers, less three sds of its noise */
   double bend;        /* of the expected score one posterior sd away, in sds of the score */
@@ -87,19 +96,26 @@ typedef struct tacit_program_run {
 /* All releases, and what they say. */
 TACIT_MUST_USE tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err);
 /* Draws from prior and likelihoods. */
-TACIT_MUST_USE tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err);
-/* settings->evidence <- its checks, and, where draws are from one prior, what of the reported quantities is its. */
-TACIT_MUST_USE tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws,
+                                                 tacit_error_t *err);
+/* settings->evidence <- its checks, and, where draws are from one prior, what of the reported quantities is
+ * its. */
+TACIT_MUST_USE tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares,
+                                                tacit_error_t *err);
 /* program_share.c: sds and shares of the prior. */
-TACIT_MUST_USE tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence,
+                                                  tacit_error_t *err);
 /* mode (d), cov (d, d) <- of the posterior, climbed to from run->theta. */
-TACIT_MUST_USE tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode,
+                                                           double *cov, tacit_error_t *err);
 double tacit_program_log_density(const tacit_program_run_t *run, const double *theta, double *grad);
 
 /* ---- program_metric.c ---- */
 
-/* seen->slope, doubt, steep <- by its released slope, svec, and what was known before; the metric moves on. is_first: nothing was released before. */
-void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first, tacit_program_seen_t *seen);
+/* seen->slope, doubt, steep <- by its released slope, svec, and what was known before; the metric moves on.
+ * is_first: nothing was released before. */
+void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first,
+                        tacit_program_seen_t *seen);
 /* run->theta <- where the score leads, by the prior and the slope, at most 1.5 in any coordinate. */
 void tacit_program_step(tacit_program_run_t *run, tacit_public_t *public, const tacit_program_seen_t *seen);
 
@@ -108,11 +124,13 @@ void tacit_program_step(tacit_program_run_t *run, tacit_public_t *public, const 
 /* run->own and run->said <- by the last two points. */
 void tacit_program_conclude(tacit_program_run_t *run);
 /* Up to a constant; grad (d), precision (d, d), Gauss and Newton's, or NULL. */
-double tacit_program_log_likelihood(const tacit_program_likelihood_t *of, const double *theta, double *grad, double *precision);
+double tacit_program_log_likelihood(const tacit_program_likelihood_t *of, const double *theta, double *grad,
+                                    double *precision);
 
 /* ---- program_plan.c ---- */
 
-double tacit_program_multiplier(const tacit_noise_aware_settings_t *settings, tacit_aware_centred_kind_t kind, size_t round); /* slopes: looks first */
+double tacit_program_multiplier(const tacit_noise_aware_settings_t *settings, tacit_aware_centred_kind_t kind,
+                                size_t round); /* slopes: looks first */
 double tacit_program_clip(const tacit_noise_aware_settings_t *settings, double n, size_t point);
 double tacit_program_most(const tacit_noise_aware_settings_t *settings, double n, size_t round);
 double tacit_program_cap(const tacit_noise_aware_settings_t *settings, double n);
@@ -123,31 +141,42 @@ double tacit_program_cap(const tacit_noise_aware_settings_t *settings, double n)
 TACIT_MUST_USE bool tacit_program_invert_positive(size_t d, double *matrix);
 /* inverse <- a^-1; false: singular. a is destroyed. */
 TACIT_MUST_USE bool tacit_program_invert(size_t d, double *a, double *inverse);
-void tacit_program_apply(size_t d, const double *matrix, const double *v, double *out);             /* out (d) <- matrix v */
-void tacit_program_apply_back(size_t d, const double *matrix, const double *v, double *out);         /* out (d) <- matrix' v */
-void tacit_program_sandwich(size_t d, const double *a, const double *b, double *out);                 /* out <- a b a' */
+void tacit_program_apply(size_t d, const double *matrix, const double *v,
+                         double *out); /* out (d) <- matrix v */
+void tacit_program_apply_back(size_t d, const double *matrix, const double *v,
+                              double *out); /* out (d) <- matrix' v */
+void tacit_program_sandwich(size_t d, const double *a, const double *b, double *out); /* out <- a b a' */
 
 /* program_mode.c: minus the second derivative of the log prior, its eigenvalues not below 0. */
 void tacit_program_prior_precision(const tacit_parameters_t *of, const double *theta, double *precision);
 /* The log prior of tacit_parameters_t; grad, precision: (d), (d, d), or NULL. */
 double tacit_program_prior_density(const void *of, const double *theta, double *grad, double *precision);
 /* theta <- where the density is highest, from where it is. */
-void tacit_program_climb(size_t d, double (*density)(const void *of, const double *theta, double *grad, double *precision), const void *of,
-                         double *theta);
+void tacit_program_climb(size_t d,
+                         double (*density)(const void *of, const double *theta, double *grad,
+                                           double *precision),
+                         const void *of, double *theta);
 
 /* ---- program_public.c ---- */
 
-TACIT_MUST_USE tacit_status_t tacit_public_open(tacit_public_t *p, const tacit_record_model_t *model, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_public_open(tacit_public_t *p, const tacit_record_model_t *model,
+                                                tacit_error_t *err);
 void tacit_public_close(tacit_public_t *p);
-/* slope (d, d) <- the weighted mean of w J; mean (d) <- that of E v, responses by the model at `distribution`. */
+/* slope (d, d) <- the weighted mean of w J; mean (d) <- that of E v, responses by the model at
+ * `distribution`. */
 void tacit_public_slope(tacit_public_t *p, const tacit_centred_point_t *point, double *slope);
-void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, const double *distribution, double *mean);
-/* whiten (d, d) <- L^-1, L L' the information of a record at theta; false, and nothing is changed, where it has none. */
+void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, const double *distribution,
+                         double *mean);
+/* whiten (d, d) <- L^-1, L L' the information of a record at theta; false, and nothing is changed, where it
+ * has none. */
 bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten);
 /* program_weights.c: weights such that records' slopes at the last point have the mean that was released. */
-TACIT_MUST_USE tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *run, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *run,
+                                                 tacit_error_t *err);
 
-/* program_bend.c: how far the expected score at a point is from a line within the posterior of this mode and cov, in sds of the score. */
-double tacit_program_bend(tacit_public_t *p, const tacit_centred_point_t *point, double n, double noise_sd, const double *mode, const double *cov);
+/* program_bend.c: how far the expected score at a point is from a line within the posterior of this mode and
+ * cov, in sds of the score. */
+double tacit_program_bend(tacit_public_t *p, const tacit_centred_point_t *point, double n, double noise_sd,
+                          const double *mode, const double *cov);
 
 #endif

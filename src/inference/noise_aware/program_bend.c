@@ -1,6 +1,6 @@
 /*
- * How far the expected score is from a straight line within the posterior, on made-up records (docs/theory.md, section 18.14): foretold at the prior's
- * centre, and looked at where the posterior is.
+ * How far the expected score is from a straight line within the posterior, on made-up records
+ * (docs/theory.md, section 18.14): foretold at the prior's centre, and looked at where the posterior is.
  */
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,8 @@ static void find_axes(size_t d, const double *cov, double *off) {
   }
 }
 
-static void expect_off(tacit_public_t *p, const tacit_centred_point_t *point, const double *mode, double sign, const double *off, double *mean) {
+static void expect_off(tacit_public_t *p, const tacit_centred_point_t *point, const double *mode, double sign,
+                       const double *off, double *mean) {
   double there[PARAMETERS];
   for (size_t j = 0; j < p->d; j++) {
     there[j] = mode[j] + sign * off[j];
@@ -30,9 +31,11 @@ static void expect_off(tacit_public_t *p, const tacit_centred_point_t *point, co
   tacit_public_expect(p, point, there, mean);
 }
 
-double tacit_program_bend(tacit_public_t *p, const tacit_centred_point_t *point, double n, double noise_sd, const double *mode, const double *cov) {
+double tacit_program_bend(tacit_public_t *p, const tacit_centred_point_t *point, double n, double noise_sd,
+                          const double *mode, const double *cov) {
   size_t d = p->d;
-  double weight[MATRIX], solved[PARAMETERS], bend[PARAMETERS], off[MATRIX], before[PARAMETERS], here[PARAMETERS], after[PARAMETERS], worst = 0;
+  double weight[MATRIX], solved[PARAMETERS], bend[PARAMETERS], off[MATRIX], before[PARAMETERS],
+      here[PARAMETERS], after[PARAMETERS], worst = 0;
   find_axes(d, cov, off);
   tacit_public_slope(p, point, weight);
   for (size_t i = 0; i < d * d; i++) {
@@ -55,16 +58,21 @@ double tacit_program_bend(tacit_public_t *p, const tacit_centred_point_t *point,
 }
 
 /* At the prior's centre, the slope being what is expected there. */
-static double foretell(tacit_public_t *p, const tacit_noise_aware_settings_t *s, const tacit_parameters_t *parameters, double n) {
+static double foretell(tacit_public_t *p, const tacit_noise_aware_settings_t *s,
+                       const tacit_parameters_t *parameters, double n) {
   size_t d = p->d, last = TACIT_PROGRAM_POINTS - 1;
-  double theta[PARAMETERS] = {0}, whiten[MATRIX], slope[MATRIX], inverse[MATRIX], squares[MATRIX], at_e[MATRIX], back[MATRIX], cov[MATRIX],
-         prior[MATRIX];
+  double theta[PARAMETERS] = {0}, whiten[MATRIX], slope[MATRIX], inverse[MATRIX], squares[MATRIX],
+         at_e[MATRIX], back[MATRIX], cov[MATRIX], prior[MATRIX];
   tacit_program_climb(d, tacit_program_prior_density, parameters, theta);
   if (!tacit_public_metric(p, theta, whiten)) {
     return INFINITY;
   }
-  double clip = tacit_program_clip(s, n, last), noise = 1.25 * tacit_aware_factor(s) * clip * tacit_program_multiplier(s, TACIT_CENTRED_SCORE, last);
-  const tacit_centred_point_t point = {theta, whiten, clip, tacit_program_most(s, n, TACIT_PROGRAM_LOOKS + last), clip, TACIT_PROGRAM_SIMULATED, last};
+  double clip = tacit_program_clip(s, n, last),
+         noise = 1.25 * tacit_aware_factor(s) * clip * tacit_program_multiplier(s, TACIT_CENTRED_SCORE, last);
+  const tacit_centred_point_t point = {theta, whiten,
+                                       clip,  tacit_program_most(s, n, TACIT_PROGRAM_LOOKS + last),
+                                       clip,  TACIT_PROGRAM_SIMULATED,
+                                       last};
   tacit_public_slope(p, &point, slope);
   memcpy(inverse, slope, d * d * sizeof *inverse);
   if (!tacit_program_invert_positive(d, inverse)) {
@@ -81,10 +89,13 @@ static double foretell(tacit_public_t *p, const tacit_noise_aware_settings_t *s,
   for (size_t i = 0; i < d * d; i++) {
     cov[i] += prior[i];
   }
-  return is_told && tacit_program_invert_positive(d, cov) ? tacit_program_bend(p, &point, n, noise, theta, cov) : INFINITY;
+  return is_told && tacit_program_invert_positive(d, cov)
+             ? tacit_program_bend(p, &point, n, noise, theta, cov)
+             : INFINITY;
 }
 
-tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *s, const tacit_parameters_t *parameters, double n_units, double *bend,
+tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *s,
+                                      const tacit_parameters_t *parameters, double n_units, double *bend,
                                       tacit_error_t *err) {
   tacit_public_t public;
   tacit_status_t status = tacit_public_open(&public, s->records, err);

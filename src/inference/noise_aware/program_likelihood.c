@@ -1,4 +1,5 @@
-/* From the releases of the last two points to what they say of the parameters (docs/theory.md, section 18.14). */
+/* From the releases of the last two points to what they say of the parameters (docs/theory.md,
+ * section 18.14). */
 #include <math.h>
 #include <string.h>
 
@@ -6,22 +7,25 @@
 #include "noise_aware/program.h"
 
 /*
- * What a slope changes by on the way to the posterior, as a share of it, and at most, where squares contradict the program; least variance of a score,
- * in units of the records; least relative error of squares, and how much smaller they may
- * be taken to be than the program says.
+ * What a slope changes by on the way to the posterior, as a share of it, and at most, where squares
+ * contradict the program; least variance of a score, in units of the records; least relative error of
+ * squares, and how much smaller they may be taken to be than the program says.
  */
-static const double drift = 0.05, most_drift = 0.15, least_square = 0.05, least_misfit = 0.05, most_smaller = 0.1;
+static const double drift = 0.05, most_drift = 0.15, least_square = 0.05, least_misfit = 0.05,
+                    most_smaller = 0.1;
 
-/* Scores whose noise is below this share of their sampling sd are taken alone: those before add nothing but the error of their slope. */
+/* Scores whose noise is below this share of their sampling sd are taken alone: those before add nothing but
+ * the error of their slope. */
 static const double is_clear = 0.5;
 
 /*
- * The clip has opened, once it is so many times the least: then what misfit does is in the answer. From half open on scores beyond it say by themselves
- * what lengths say before.
+ * The clip has opened, once it is so many times the least: then what misfit does is in the answer. From half
+ * open on scores beyond it say by themselves what lengths say before.
  */
 static const double is_open = 3, is_half_open = 2;
 
-/* That a program misfits in its outcomes' tails, against that it does not, before anything is known of that. */
+/* That a program misfits in its outcomes' tails, against that it does not, before anything is known of that.
+ */
 static const double prior_odds = 0.25;
 
 /* As a normal quantile: scores beyond a clip that has opened are off what the program says. */
@@ -39,7 +43,8 @@ static double trace_of(size_t d, const double *matrix) {
   return sum;
 }
 
-/* Of all points: what is left of scores, the covariance that this has, slopes in theta; (n d), (n d, n d), (n d, d). */
+/* Of all points: what is left of scores, the covariance that this has, slopes in theta; (n d), (n d, n d), (n
+ * d, d). */
 typedef struct stacked {
   double off[D2], e[D2], cov[4 * MATRIX], slope[2 * MATRIX];
 } stacked_t;
@@ -67,8 +72,10 @@ static void stack(const tacit_program_likelihood_t *l, const double *theta, stac
   }
 }
 
-/* grad (d) += the derivative by what is expected of scores, and by their covariance, which E e is a part of. solved: cov^-1 off. */
-static void add_gradient(const tacit_program_likelihood_t *l, const stacked_t *s, const double *inverse, const double *solved, double *grad) {
+/* grad (d) += the derivative by what is expected of scores, and by their covariance, which E e is a part of.
+ * solved: cov^-1 off. */
+static void add_gradient(const tacit_program_likelihood_t *l, const stacked_t *s, const double *inverse,
+                         const double *solved, double *grad) {
   size_t d = l->d, n = l->n_points * d;
   for (size_t r = 0; r < l->n_points; r++) {
     const double *e = s->e + r * d, *a = solved + r * d;
@@ -88,7 +95,8 @@ static void add_gradient(const tacit_program_likelihood_t *l, const stacked_t *s
   }
 }
 
-double tacit_program_log_likelihood(const tacit_program_likelihood_t *l, const double *theta, double *grad, double *precision) {
+double tacit_program_log_likelihood(const tacit_program_likelihood_t *l, const double *theta, double *grad,
+                                    double *precision) {
   size_t d = l->d, n = l->n_points * d;
   double inverse[4 * MATRIX], work[4 * MATRIX], solved[D2], log_det = 0;
   stacked_t s;
@@ -129,8 +137,9 @@ double tacit_program_log_likelihood(const tacit_program_likelihood_t *l, const d
 /* ---- what it is made of ---- */
 
 /*
- * What n numbers off by `square` in their noise say of a misfit that spreads them by as much again as noise does, or more, or less: their variance is
- * noise / kappa, kappa uniform from 0 to 1. log_odds: against none; share, share2: means of 1 - kappa, and of its square.
+ * What n numbers off by `square` in their noise say of a misfit that spreads them by as much again as noise
+ * does, or more, or less: their variance is noise / kappa, kappa uniform from 0 to 1. log_odds: against none;
+ * share, share2: means of 1 - kappa, and of its square.
  */
 typedef struct misfit {
   double log_odds, share, share2;
@@ -139,9 +148,11 @@ typedef struct misfit {
 static misfit_t find_misfit(double square, double n) {
   enum { STEPS = 256, MOST = 10000 };
   square = fmin(square, MOST * n);
-  double sum = 0, share = 0, share2 = 0, top = square > n ? n / square : 1, log_top = 0.5 * (n * log(top) - top * square);
+  double sum = 0, share = 0, share2 = 0, top = square > n ? n / square : 1,
+         log_top = 0.5 * (n * log(top) - top * square);
   for (int i = 0; i < STEPS; i++) {
-    double kappa = pow((i + 0.5) / STEPS, 4), weight = kappa * STEPS / (i + 0.5) * exp(0.5 * (n * log(kappa) - kappa * square) - log_top);
+    double kappa = pow((i + 0.5) / STEPS, 4),
+           weight = kappa * STEPS / (i + 0.5) * exp(0.5 * (n * log(kappa) - kappa * square) - log_top);
     sum += weight;
     share += weight * (1 - kappa);
     share2 += weight * (1 - kappa) * (1 - kappa);
@@ -150,12 +161,13 @@ static misfit_t find_misfit(double square, double n) {
 }
 
 /*
- * Lengths against what the program says of them: a chi-square of one number less than there are cells, for their differences sum to 0. How many records
- * are in a cell varies by p (1 - p) a record, less what parameters explain and more by what noise has these be off: for cells like these at most by 1/5
- * on average.
+ * Lengths against what the program says of them: a chi-square of one number less than there are cells, for
+ * their differences sum to 0. How many records are in a cell varies by p (1 - p) a record, less what
+ * parameters explain and more by what noise has these be off: for cells like these at most by 1/5 on average.
  */
 static double find_lengths(const tacit_program_run_t *run, const tacit_program_seen_t *seen) {
-  double mean = 0, square = 0, variance = seen->lengths_sd * seen->lengths_sd + 0.2 * fmax(run->n, seen->score_sd * seen->score_sd);
+  double mean = 0, square = 0,
+         variance = seen->lengths_sd * seen->lengths_sd + 0.2 * fmax(run->n, seen->score_sd * seen->score_sd);
   for (size_t i = 0; i < TACIT_CENTRED_LENGTHS; i++) {
     mean += seen->lengths[i] / TACIT_CENTRED_LENGTHS;
   }
@@ -166,19 +178,21 @@ static double find_lengths(const tacit_program_run_t *run, const tacit_program_s
 }
 
 /*
- * Scores between the clip and twice that have mean f J e under the program, f the share that J grows by: where they have not, or lengths say that the
- * program misfits, the score is mended, and is less certain.
+ * Scores between the clip and twice that have mean f J e under the program, f the share that J grows by:
+ * where they have not, or lengths say that the program misfits, the score is mended, and is less certain.
  */
 static void mend_tails(tacit_program_run_t *run, tacit_program_seen_t *seen, bool *is_mended) {
   size_t d = run->parameters->dim;
-  double grown = fmax(seen->levels[1] / fmax(trace_of(d, seen->slope), 0.1 * run->n), 0), e[PARAMETERS], copy[MATRIX], expected[PARAMETERS], off2 = 0;
+  double grown = fmax(seen->levels[1] / fmax(trace_of(d, seen->slope), 0.1 * run->n), 0), e[PARAMETERS],
+         copy[MATRIX], expected[PARAMETERS], off2 = 0;
   memcpy(copy, seen->steep, d * d * sizeof *copy);
   memset(e, 0, sizeof e);
   if (tacit_program_invert_positive(d, copy)) {
     tacit_program_apply(d, copy, seen->score, e);
   }
   tacit_program_apply(d, seen->slope, e, expected);
-  double variance = seen->tails_sd * seen->tails_sd + grown * run->n + grown * grown * seen->score_sd * seen->score_sd;
+  double variance =
+      seen->tails_sd * seen->tails_sd + grown * run->n + grown * grown * seen->score_sd * seen->score_sd;
   for (size_t j = 0; j < d; j++) {
     off2 += (seen->tails[j] - grown * expected[j]) * (seen->tails[j] - grown * expected[j]) / variance;
   }
@@ -186,11 +200,17 @@ static void mend_tails(tacit_program_run_t *run, tacit_program_seen_t *seen, boo
   bool has_opened = seen->clip >= is_open * 2 * sqrt((double)d);
   double off_lengths = find_lengths(run, seen), quantile = tacit_chi_square_quantile(off2, (double)d);
   double lengths = tacit_chi_square_quantile(off_lengths, TACIT_CENTRED_LENGTHS - 1);
-  double log_odds = of.log_odds + log(prior_odds) + find_misfit(off_lengths, TACIT_CENTRED_LENGTHS - 1).log_odds;
-  double is_off = has_opened ? quantile > tails_are_off : 1 / (1 + exp(-log_odds)); /* beyond an open clip there is next to nothing */
-  run->said.tails = has_opened ? 0 : seen->clip >= is_half_open * 2 * sqrt((double)d) ? quantile : fmax(quantile, lengths);
-  /* of a misfit that is hardly seen as much of what lies there as noise lets believe, of one that lengths show all */
-  double share = is_off * fmax(of.share, is_off), doubt = fmax(is_off * fmax(of.share2, is_off * is_off) - share * share, 0);
+  double log_odds =
+      of.log_odds + log(prior_odds) + find_misfit(off_lengths, TACIT_CENTRED_LENGTHS - 1).log_odds;
+  double is_off = has_opened ? quantile > tails_are_off
+                             : 1 / (1 + exp(-log_odds)); /* beyond an open clip there is next to nothing */
+  run->said.tails = has_opened                                         ? 0
+                    : seen->clip >= is_half_open * 2 * sqrt((double)d) ? quantile
+                                                                       : fmax(quantile, lengths);
+  /* of a misfit that is hardly seen as much of what lies there as noise lets believe, of one that lengths
+   * show all */
+  double share = is_off * fmax(of.share, is_off),
+         doubt = fmax(is_off * fmax(of.share2, is_off * is_off) - share * share, 0);
   *is_mended = is_off > 0.5;
   for (size_t j = 0; j < d; j++) {
     seen->score[j] += share * seen->tails[j];
@@ -199,17 +219,20 @@ static void mend_tails(tacit_program_run_t *run, tacit_program_seen_t *seen, boo
     seen->slope[i] *= 1 + share * grown;
     seen->doubt[i] *= (1 + share * grown) * (1 + share * grown);
   }
-  seen->score_sd = sqrt(seen->score_sd * seen->score_sd + share * seen->tails_sd * seen->tails_sd + doubt * fmin(off2, 1e6) * variance / (double)d);
+  seen->score_sd = sqrt(seen->score_sd * seen->score_sd + share * seen->tails_sd * seen->tails_sd +
+                        doubt * fmin(off2, 1e6) * variance / (double)d);
 }
 
 /*
- * sampling (d, d) <- of the last score: what the program expects, b of the slope, and what the squares are off it by, as far as noise does not explain
- * that.
+ * sampling (d, d) <- of the last score: what the program expects, b of the slope, and what the squares are
+ * off it by, as far as noise does not explain that.
  */
 static double find_sampling(tacit_program_run_t *run, const tacit_program_seen_t *seen, double *sampling) {
   size_t d = run->parameters->dim;
-  double level = fmin(fmax(seen->levels[0] / fmax(trace_of(d, seen->slope), 0.1 * run->n), 0.05), 1), square = 0, off = 0, of = 0;
-  double noise = seen->squares_sd / run->n, work[2 * MATRIX + PARAMETERS], count = 0.5 * (double)(d * (d + 1));
+  double level = fmin(fmax(seen->levels[0] / fmax(trace_of(d, seen->slope), 0.1 * run->n), 0.05), 1),
+         square = 0, off = 0, of = 0;
+  double noise = seen->squares_sd / run->n, work[2 * MATRIX + PARAMETERS],
+         count = 0.5 * (double)(d * (d + 1));
   for (size_t i = 0; i < d * d; i++) {
     double misfit = (seen->squares[i] - level * seen->slope[i]) / run->n;
     square += misfit * misfit / count;
@@ -218,12 +241,14 @@ static double find_sampling(tacit_program_run_t *run, const tacit_program_seen_t
     off += seen->squares[j * (d + 1)] - level * seen->slope[j * (d + 1)];
     of += level * seen->slope[j * (d + 1)];
   }
-  double variance = fmax(least_misfit * least_misfit, square - noise * noise), share = variance / (variance + noise * noise);
+  double variance = fmax(least_misfit * least_misfit, square - noise * noise),
+         share = variance / (variance + noise * noise);
   bool is_of_rows = !tacit_aware_has_clusters(run->settings);
   for (size_t i = 0; i < d * d; i++) {
     sampling[i] = share * (seen->squares[i] - level * seen->slope[i]) / run->n;
   }
-  if (is_of_rows) { /* squares that are smaller than the program says hardly make its intervals narrower; of several rows of a unit they do */
+  if (is_of_rows) { /* squares that are smaller than the program says hardly make its intervals narrower; of
+                       several rows of a unit they do */
     tacit_raise_eigenvalues(d, sampling, -most_smaller, work);
   }
   for (size_t i = 0; i < d * d; i++) {
@@ -240,13 +265,15 @@ static double find_sampling(tacit_program_run_t *run, const tacit_program_seen_t
 }
 
 /* l->at[r] <- of a point; slopes change by this share on the way. */
-static void add_point(tacit_program_likelihood_t *l, const tacit_program_run_t *run, const tacit_program_seen_t *seen, double change) {
+static void add_point(tacit_program_likelihood_t *l, const tacit_program_run_t *run,
+                      const tacit_program_seen_t *seen, double change) {
   size_t d = l->d, r = l->n_points++;
   double transposed[MATRIX], n = run->n;
   for (size_t i = 0; i < d * d; i++) {
     transposed[i] = seen->whiten[i % d * d + i / d];
     double changed = change * n * change * n * (i / d == i % d ? 1 : 0.5);
-    l->at[r].slope[i] = TACIT_IS_PLANTED(TACIT_FAULT_SQUARES_FOR_SLOPES) ? run->last[1].squares[i] : seen->slope[i];
+    l->at[r].slope[i] =
+        TACIT_IS_PLANTED(TACIT_FAULT_SQUARES_FOR_SLOPES) ? run->last[1].squares[i] : seen->slope[i];
     l->at[r].doubt[i] = TACIT_IS_PLANTED(TACIT_FAULT_SLOPES_CERTAIN) ? 0 : seen->doubt[i] + changed;
   }
   if (!tacit_program_invert(d, transposed, l->at[r].back)) {
@@ -258,7 +285,8 @@ static void add_point(tacit_program_likelihood_t *l, const tacit_program_run_t *
 }
 
 /* l->sampling <- of all points, the sampling error being one; `last` that of the last, point 0. */
-static void spread_sampling(tacit_program_likelihood_t *l, const tacit_program_seen_t *before, const double *last, bool is_one) {
+static void spread_sampling(tacit_program_likelihood_t *l, const tacit_program_seen_t *before,
+                            const double *last, bool is_one) {
   size_t d = l->d, n = l->n_points * d;
   double back[MATRIX], to[MATRIX], both[MATRIX], crossed[MATRIX];
   for (size_t i = 0; i < d * d; i++) {
@@ -287,7 +315,8 @@ static double find_information(size_t d, const tacit_program_seen_t *seen) {
   return least / (seen->slope_sd * seen->worst);
 }
 
-/* How far the posterior is from the last point, in what that may be: posterior, and what the point before told. */
+/* How far the posterior is from the last point, in what that may be: posterior, and what the point before
+ * told. */
 static double find_last_step(const tacit_program_run_t *run, const double *sampling) {
   size_t d = run->parameters->dim;
   const tacit_program_seen_t *last = &run->last[1];

@@ -96,4 +96,3 @@ void tacit_program_sandwich(size_t d, const double *a, const double *b, double *
   tacit_multiply(d, d, d, a, b, half);
   tacit_multiply(d, d, d, half, transposed, out);
 }
-

@@ -1,12 +1,14 @@
-/* What is known of a record's information, look by look, the coordinates made of it, and steps in them (docs/theory.md, section 18.14). */
+/* What is known of a record's information, look by look, the coordinates made of it, and steps in them
+ * (docs/theory.md, section 18.14). */
 #include <math.h>
 #include <string.h>
 
 #include "noise_aware/program.h"
 
 /*
- * Least eigenvalue of a metric, in sds of its noise and sqrt(d); what the information changes by from point to point; no step moves a coordinate by
- * more, nor so far that a record tells so many times as much, or as little; least level of a slope.
+ * Least eigenvalue of a metric, in sds of its noise and sqrt(d); what the information changes by from point
+ * to point; no step moves a coordinate by more, nor so far that a record tells so many times as much, or as
+ * little; least level of a slope.
  */
 static const double least_known = 0.7, drift = 0.1, most_step = 1.5, most_change = 3, least_level = 0.05;
 
@@ -20,8 +22,10 @@ static void unpack(size_t d, const double *svec, double scale, double *matrix) {
   }
 }
 
-/* The released slope overrules what was known as far as its noise lets it: elements are normal around those of a multiple of I. */
-static void weigh(tacit_program_run_t *run, const double *released, bool is_first, tacit_program_seen_t *seen) {
+/* The released slope overrules what was known as far as its noise lets it: elements are normal around those
+ * of a multiple of I. */
+static void weigh(tacit_program_run_t *run, const double *released, bool is_first,
+                  tacit_program_seen_t *seen) {
   size_t d = run->parameters->dim;
   double noise = seen->slope_sd / run->n, level = 0;
   unpack(d, released, 1 / run->n, seen->slope);
@@ -32,7 +36,8 @@ static void weigh(tacit_program_run_t *run, const double *released, bool is_firs
   seen->worst = 0;
   for (size_t i = 0; i < d * d; i++) {
     bool is_diagonal = i / d == i % d;
-    double before = run->metric.unknown[i / d] * run->metric.unknown[i % d], share = before / (before + noise * noise);
+    double before = run->metric.unknown[i / d] * run->metric.unknown[i % d],
+           share = before / (before + noise * noise);
     double middle = is_diagonal ? level : 0;
     seen->slope[i] = run->n * (middle + share * (seen->slope[i] - middle));
     seen->doubt[i] = share * seen->slope_sd * seen->slope_sd * (is_diagonal ? 1 : 0.5);
@@ -40,7 +45,8 @@ static void weigh(tacit_program_run_t *run, const double *released, bool is_firs
   }
 }
 
-/* The next coordinates: along the axes of what is known now, in units of it, as large at least as its noise. */
+/* The next coordinates: along the axes of what is known now, in units of it, as large at least as its noise.
+ */
 static void turn(tacit_program_run_t *run, tacit_program_seen_t *seen) {
   size_t d = run->parameters->dim;
   double copy[MATRIX], values[PARAMETERS], vectors[MATRIX], before[MATRIX];
@@ -67,22 +73,26 @@ static void turn(tacit_program_run_t *run, tacit_program_seen_t *seen) {
   }
 }
 
-void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first, tacit_program_seen_t *seen) {
+void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first,
+                        tacit_program_seen_t *seen) {
   weigh(run, released, is_first, seen);
   turn(run, seen);
 }
 
 /* slope (d, d) <- what records that are nobody's tell at t + share step. */
-static void tell(tacit_public_t *public, const tacit_program_seen_t *seen, double share, const double *step, double *slope) {
+static void tell(tacit_public_t *public, const tacit_program_seen_t *seen, double share, const double *step,
+                 double *slope) {
   double theta[PARAMETERS];
   for (size_t j = 0; j < public->d; j++) {
     theta[j] = seen->theta[j] + share * step[j];
   }
-  const tacit_centred_point_t point = {theta, seen->whiten, seen->clip, seen->most, seen->cap, TACIT_PROGRAM_SIMULATED, 1};
+  const tacit_centred_point_t point = {
+      theta, seen->whiten, seen->clip, seen->most, seen->cap, TACIT_PROGRAM_SIMULATED, 1};
   tacit_public_slope(public, &point, slope);
 }
 
-/* Does what is told there differ from what is told here, by its lower factor's inverse, in any direction by more than it may? */
+/* Does what is told there differ from what is told here, by its lower factor's inverse, in any direction by
+ * more than it may? */
 static bool is_like(size_t d, const double *here, const double *there) {
   double ratio[MATRIX], values[PARAMETERS], vectors[MATRIX];
   bool is_like = true;
@@ -119,7 +129,8 @@ static double find_share(tacit_public_t *public, const tacit_program_seen_t *see
 /* S ~ N(J e, (n + noise^2) I), and the prior's touching normal. */
 void tacit_program_step(tacit_program_run_t *run, tacit_public_t *public, const tacit_program_seen_t *seen) {
   size_t d = run->parameters->dim;
-  double precision[MATRIX], prior[MATRIX], grad[PARAMETERS], right[PARAMETERS], slope[PARAMETERS], step[PARAMETERS], e[PARAMETERS], most = 0;
+  double precision[MATRIX], prior[MATRIX], grad[PARAMETERS], right[PARAMETERS], slope[PARAMETERS],
+      step[PARAMETERS], e[PARAMETERS], most = 0;
   double weight = 1 / (run->n + seen->score_sd * seen->score_sd);
   (void)tacit_program_prior_density(run->parameters, run->theta, grad, prior);
   tacit_program_sandwich(d, seen->whiten, prior, precision);

@@ -1,4 +1,5 @@
-/* Records that are nobody's, and what a program expects of them: for starting points, forecasts and checks (docs/theory.md, section 18.14). */
+/* Records that are nobody's, and what a program expects of them: for starting points, forecasts and checks
+ * (docs/theory.md, section 18.14). */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -49,7 +50,8 @@ void tacit_public_slope(tacit_public_t *p, const tacit_centred_point_t *point, d
   }
 }
 
-void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, const double *distribution, double *mean) {
+void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, const double *distribution,
+                         double *mean) {
   double one[PARAMETERS];
   memset(mean, 0, p->d * sizeof *mean);
   for (size_t i = 0; i < p->n; i++) {
@@ -64,7 +66,8 @@ bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten)
   for (size_t j = 0; j < d; j++) {
     one[j * d + j] = 1;
   }
-  tacit_public_slope(p, &(tacit_centred_point_t){theta, one, 1e15, 1e15, 1e15, TACIT_PROGRAM_SIMULATED, 1}, information);
+  tacit_public_slope(p, &(tacit_centred_point_t){theta, one, 1e15, 1e15, 1e15, TACIT_PROGRAM_SIMULATED, 1},
+                     information);
   for (size_t j = 0; j < d; j++) {
     trace += information[j * d + j];
   }

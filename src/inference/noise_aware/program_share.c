@@ -1,4 +1,5 @@
-/* How much of what is reported is the prior's: of a quantity with slopes w in the parameters by w' P^-1 w, prior, and w' C w, posterior. */
+/* How much of what is reported is the prior's: of a quantity with slopes w in the parameters by w' P^-1 w,
+ * prior, and w' C w, posterior. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 #include "noise_aware/program.h"
 
 /* slopes (n_reported, d) <- of what is reported at theta, by differences. */
-static tacit_status_t find_slopes(const tacit_parameters_t *of, const double *theta, double *slopes, tacit_error_t *err) {
+static tacit_status_t find_slopes(const tacit_parameters_t *of, const double *theta, double *slopes,
+                                  tacit_error_t *err) {
   const double h = 0x1p-12;
   double point[TACIT_NOISE_AWARE_MAX_NARROW], *high = tacit_alloc_zero(2 * of->n_reported, sizeof *high);
   if (high == NULL) {
@@ -42,15 +44,19 @@ static bool touch(const tacit_parameters_t *of, const double *theta, double *cov
 }
 
 /* Shares by the prior where the posterior is; sds by the prior where it is highest itself. */
-tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence, tacit_error_t *err) {
+tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence,
+                                   tacit_error_t *err) {
   const tacit_parameters_t *of = run->parameters;
-  double mode[TACIT_NOISE_AWARE_MAX_NARROW], centre[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, cov[MATRIX], prior[MATRIX];
+  double mode[TACIT_NOISE_AWARE_MAX_NARROW], centre[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, cov[MATRIX],
+                                             prior[MATRIX];
   double *slopes = tacit_alloc_zero(of->n_reported * of->dim, sizeof *slopes);
-  tacit_status_t status = slopes != NULL ? tacit_program_find_posterior(run, mode, cov, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      slopes != NULL ? tacit_program_find_posterior(run, mode, cov, err) : tacit_error_memory(err);
   TACIT_THEN(status, find_slopes(of, mode, slopes, err));
   if (status == TACIT_OK && touch(of, mode, prior)) {
     for (size_t i = 0; i < evidence->n_terms; i++) {
-      evidence->prior_share[i] = fmin(variance(of->dim, cov, slopes + i * of->dim) / variance(of->dim, prior, slopes + i * of->dim), 1);
+      evidence->prior_share[i] = fmin(
+          variance(of->dim, cov, slopes + i * of->dim) / variance(of->dim, prior, slopes + i * of->dim), 1);
       tacit_checks_add(&evidence->checks, TACIT_CHECK_PRIOR_SHARE, i, evidence->prior_share[i]);
     }
   }

@@ -1,6 +1,6 @@
 /*
- * Fits of one program at several sites: what each site's releases say of theta, and nothing else enters. Common parameters: the product of these, and one
- * prior. Parameters that differ: exchange.c.
+ * Fits of one program at several sites: what each site's releases say of theta, and nothing else enters.
+ * Common parameters: the product of these, and one prior. Parameters that differ: exchange.c.
  */
 #include <math.h>
 #include <string.h>
@@ -33,17 +33,18 @@ static void look(void *of, double *at, double *slope, double *precision) {
 static const tacit_aware_site_kind_t sites_of_programs = {.log_likelihood = log_likelihood, .look = look};
 
 static void keep_worst(const tacit_program_said_t *of, bool is_first, tacit_program_said_t *worst) {
-  *worst = is_first ? *of : (tacit_program_said_t){.last_step = fmax(worst->last_step, of->last_step),
-                                                   .excess = fmax(worst->excess, of->excess),
-                                                   .tails = fmax(worst->tails, of->tails),
-                                                   .information = fmin(worst->information, of->information),
-                                                   .lost = fmax(worst->lost, of->lost),
-                                                   .bend = fmax(worst->bend, of->bend)};
+  *worst = is_first ? *of
+                    : (tacit_program_said_t){.last_step = fmax(worst->last_step, of->last_step),
+                                             .excess = fmax(worst->excess, of->excess),
+                                             .tails = fmax(worst->tails, of->tails),
+                                             .information = fmin(worst->information, of->information),
+                                             .lost = fmax(worst->lost, of->lost),
+                                             .bend = fmax(worst->bend, of->bend)};
 }
 
 /* likelihood and site <- by its releases; run is for its use. */
-static tacit_status_t read_site(tacit_program_run_t *run, const tacit_noise_aware_settings_t *settings, tacit_program_likelihood_t *likelihood,
-                                site_t *site, tacit_error_t *err) {
+static tacit_status_t read_site(tacit_program_run_t *run, const tacit_noise_aware_settings_t *settings,
+                                tacit_program_likelihood_t *likelihood, site_t *site, tacit_error_t *err) {
   *run = (tacit_program_run_t){.parameters = run->parameters, .settings = settings};
   tacit_status_t status = tacit_program_learn(run, err);
   tacit_public_close(&run->public);
@@ -75,7 +76,8 @@ static void pool(const site_t *sites, size_t n, size_t d, tacit_feature_scale_t 
   }
 }
 
-static tacit_status_t draw_differing(site_t *read, tacit_aware_together_t *together, const tacit_feature_scale_t *scales, tacit_draws_t *draws,
+static tacit_status_t draw_differing(site_t *read, tacit_aware_together_t *together,
+                                     const tacit_feature_scale_t *scales, tacit_draws_t *draws,
                                      tacit_error_t *err) {
   tacit_aware_site_t *sites = tacit_alloc(together->n, sizeof *sites);
   double mean[PARAMETERS], cov[MATRIX];
@@ -93,14 +95,16 @@ static tacit_status_t draw_differing(site_t *read, tacit_aware_together_t *toget
   return status;
 }
 
-tacit_status_t tacit_program_combine(const tacit_noise_aware_settings_t *settings, tacit_aware_together_t *together, tacit_feature_scale_t *scales,
+tacit_status_t tacit_program_combine(const tacit_noise_aware_settings_t *settings,
+                                     tacit_aware_together_t *together, tacit_feature_scale_t *scales,
                                      tacit_draws_t *draws, tacit_error_t *err) {
   size_t n = together->n;
   site_t *sites = tacit_alloc_zero(n, sizeof *sites);
   tacit_program_likelihood_t *likelihoods = tacit_alloc_zero(n, sizeof *likelihoods);
   tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
   tacit_program_said_t worst = {0};
-  tacit_status_t status = sites != NULL && likelihoods != NULL && run != NULL ? TACIT_OK : tacit_error_memory(err);
+  tacit_status_t status =
+      sites != NULL && likelihoods != NULL && run != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
     run->parameters = together->parameters;
     status = read_site(run, &settings[i], &likelihoods[i], &sites[i], err);
@@ -112,7 +116,8 @@ tacit_status_t tacit_program_combine(const tacit_noise_aware_settings_t *setting
     run->likelihoods = likelihoods;
     run->n_likelihoods = n;
     pool(sites, n, together->d, scales);
-    status = together->between > 0 ? draw_differing(sites, together, scales, draws, err) : tacit_program_draw(run, draws, err);
+    status = together->between > 0 ? draw_differing(sites, together, scales, draws, err)
+                                   : tacit_program_draw(run, draws, err);
   }
   TACIT_THEN(status, tacit_program_end(run, !(together->between > 0), err));
   tacit_free(run);

@@ -1,6 +1,6 @@
 /*
- * Weights of made-up records such that the slopes that the program gives them at the last point have the mean that was released (docs/theory.md,
- * section 18.14): for checks, no interval rests on them.
+ * Weights of made-up records such that the slopes that the program gives them at the last point have the mean
+ * that was released (docs/theory.md, section 18.14): for checks, no interval rests on them.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,8 @@ static const double program_weight = 30, least_effective = 128;
 
 enum { N_NEWTONS = 30, N_HALVINGS = 20, N_RELAXATIONS = 12 };
 
-/* What weights are sought by: moments (n, q) of records, what they are wanted to be, and how much of that is noise. */
+/* What weights are sought by: moments (n, q) of records, what they are wanted to be, and how much of that is
+ * noise. */
 typedef struct tilt {
   size_t n, q;
   double *moments;
@@ -23,7 +24,8 @@ typedef struct tilt {
   double doubt; /* program_weight times the variance of their noise */
 } tilt_t;
 
-/* weights proportional to exp(moments . tilt); log of their mean, less tilt . wanted, plus doubt / 2 |tilt|^2. */
+/* weights proportional to exp(moments . tilt); log of their mean, less tilt . wanted, plus doubt / 2
+ * |tilt|^2. */
 static double weigh(const tilt_t *t, const double *tilt, double *weights) {
   double most = -INFINITY, sum = 0;
   for (size_t i = 0; i < t->n; i++) {
@@ -70,7 +72,8 @@ static bool find_step(tilt_t *t, const double *weights, const double *tilt) {
 }
 
 /*
- * weights (t->n) <- the least of program_weight KL(weights, equal ones) + |their moments - wanted|^2 / (2 noise_sd^2), by its dual, which is convex.
+ * weights (t->n) <- the least of program_weight KL(weights, equal ones) + |their moments - wanted|^2 / (2
+ * noise_sd^2), by its dual, which is convex.
  */
 static tacit_status_t find_weights(tilt_t *t, double *weights, tacit_error_t *err) {
   size_t q = t->q;
@@ -117,8 +120,15 @@ static void pack(size_t d, const double *matrix, double scale, double *svec) {
 tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *run, tacit_error_t *err) {
   size_t d = p->d, q = d * (d + 1) / 2;
   const tacit_program_seen_t *last = &run->last[1];
-  const tacit_centred_point_t point = {last->theta, last->whiten, last->clip, last->most, last->cap, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_POINTS - 1};
-  double wanted[PARAMETERS * (PARAMETERS + 1) / 2], slope[MATRIX], effective = 0, noise = last->slope_sd / run->n;
+  const tacit_centred_point_t point = {last->theta,
+                                       last->whiten,
+                                       last->clip,
+                                       last->most,
+                                       last->cap,
+                                       TACIT_PROGRAM_SIMULATED,
+                                       TACIT_PROGRAM_POINTS - 1};
+  double wanted[PARAMETERS * (PARAMETERS + 1) / 2], slope[MATRIX], effective = 0,
+                                                                   noise = last->slope_sd / run->n;
   tilt_t t = {.n = p->n, .q = q, .wanted = wanted, .doubt = program_weight * noise * noise};
   t.moments = tacit_alloc_zero(p->n * q, sizeof *t.moments);
   if (t.moments == NULL) {
@@ -130,7 +140,8 @@ tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *
     pack(d, slope, 1, t.moments + i * q);
   }
   tacit_status_t status = TACIT_OK;
-  for (int n = 0; n < N_RELAXATIONS && effective < least_effective && status == TACIT_OK; n++) { /* what cannot be reached is not sought at any price */
+  for (int n = 0; n < N_RELAXATIONS && effective < least_effective && status == TACIT_OK;
+       n++) { /* what cannot be reached is not sought at any price */
     t.doubt = n == 0 ? t.doubt : fmax(4 * t.doubt, 1e-6);
     status = find_weights(&t, p->weights, err);
     effective = 1 / tacit_dot(p->n, p->weights, p->weights);

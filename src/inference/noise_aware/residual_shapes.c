@@ -1,6 +1,7 @@
 /*
- * What weights of rows may have moved (docs/theory.md, section 18.8): a weighted score has another target than the plain one where the model's mean is
- * wrong. Sums of residuals times simple functions of each feature, released at the mode, say how wrong it is; what that moves follows.
+ * What weights of rows may have moved (docs/theory.md, section 18.8): a weighted score has another target
+ * than the plain one where the model's mean is wrong. Sums of residuals times simple functions of each
+ * feature, released at the mode, say how wrong it is; what that moves follows.
  */
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,8 @@ typedef struct row {
   double shapes[MOST], variance, unit;
 } row_t;
 
-static row_t row_of(const tacit_rounds_t *r, const tacit_noise_aware_settings_t *settings, const double *theta, const double *whiten, size_t k) {
+static row_t row_of(const tacit_rounds_t *r, const tacit_noise_aware_settings_t *settings,
+                    const double *theta, const double *whiten, size_t k) {
   const tacit_surrogate_t *s = r->surrogate;
   double x[TACIT_NOISE_AWARE_MAX_NARROW], eta = 0;
   row_t row;
@@ -57,8 +59,10 @@ static double weight_of(const tacit_rounds_t *r, size_t k, double *length) {
   return whole > 0 ? fmin(sqrt(weighted / whole) / r->unit_rows.mean, 1) : 1;
 }
 
-/* coefficients (m) <- of functions that residuals follow, by their sums; returns how surely there are any, as a normal quantile. */
-static double learn_wrong(size_t m, const double *gram, const double *variance, const double *sums, double *coefficients) {
+/* coefficients (m) <- of functions that residuals follow, by their sums; returns how surely there are any, as
+ * a normal quantile. */
+static double learn_wrong(size_t m, const double *gram, const double *variance, const double *sums,
+                          double *coefficients) {
   double cov[MOST * MOST], both[MOST * MOST], solved[MOST];
   memcpy(cov, variance, m * m * sizeof *cov);
   tacit_multiply(m, m, m, gram, gram, both);
@@ -82,11 +86,12 @@ static double learn_wrong(size_t m, const double *gram, const double *variance, 
 }
 
 /* What the last score lacks of the whole one's, at most, in sds of it. */
-static double moved_by(const tacit_rounds_t *r, const tacit_noise_aware_settings_t *settings, const double *theta, const double *whiten,
-                       const double *sums, double noise_sd) {
+static double moved_by(const tacit_rounds_t *r, const tacit_noise_aware_settings_t *settings,
+                       const double *theta, const double *whiten, const double *sums, double noise_sd) {
   const tacit_surrogate_t *s = r->surrogate;
   size_t m = 2 * (s->d - 1);
-  double gram[MOST * MOST] = {0}, variance[MOST * MOST] = {0}, coefficients[MOST], moved = 0, spread = 0, length;
+  double gram[MOST * MOST] = {0}, variance[MOST * MOST] = {0}, coefficients[MOST], moved = 0, spread = 0,
+                     length;
   for (size_t k = 0; k < s->n_rows; k++) {
     row_t row = row_of(r, settings, theta, whiten, k);
     for (size_t i = 0; i < m * m; i++) {
@@ -108,7 +113,8 @@ static double moved_by(const tacit_rounds_t *r, const tacit_noise_aware_settings
   return quantile > is_seen ? moved / sqrt(spread + r->noise_var[r->n_rounds - 1]) : 0;
 }
 
-tacit_status_t tacit_rounds_look_at_residuals(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err) {
+tacit_status_t tacit_rounds_look_at_residuals(tacit_rounds_t *rounds, const tacit_round_place_t *place,
+                                              tacit_error_t *err) {
   enum { D = TACIT_NOISE_AWARE_MAX_NARROW };
   const tacit_surrogate_t *s = rounds->surrogate;
   const tacit_releases_t *kept = place->settings->releases;
@@ -124,7 +130,10 @@ tacit_status_t tacit_rounds_look_at_residuals(tacit_rounds_t *rounds, const taci
     tacit_invert_lower(d, second, whiten);
   }
   tacit_status_t status = tacit_aware_may_start(place->settings, err);
-  TACIT_THEN(status, tacit_aware_release_residual_shapes(place->curator, place->settings, schedule_multiplier(place->settings->rho, place->share), theta, whiten, sums, &noise_sd, err));
+  TACIT_THEN(status,
+             tacit_aware_release_residual_shapes(place->curator, place->settings,
+                                                 schedule_multiplier(place->settings->rho, place->share),
+                                                 theta, whiten, sums, &noise_sd, err));
   if (status == TACIT_OK) {
     rounds->moved = moved_by(rounds, place->settings, theta, whiten, sums, noise_sd);
   }

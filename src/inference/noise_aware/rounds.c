@@ -1,4 +1,5 @@
-/* Releases of scores and of the information, and the process that they are observations of; see noise_aware_internal.h. */
+/* Releases of scores and of the information, and the process that they are observations of; see
+ * noise_aware_internal.h. */
 #include <math.h>
 #include <string.h>
 
@@ -11,9 +12,7 @@
 enum { N_RADII = 40 };
 
 /* Largest possible |y - m| as a share of upper. */
-static double residual_share(double spread, double upper) {
-  return 0.5 + fabs(spread) / upper;
-}
+static double residual_share(double spread, double upper) { return 0.5 + fabs(spread) / upper; }
 
 void tacit_rounds_fill(tacit_rounds_t *r) {
   size_t n = r->surrogate->n_rows, nb = r->n_columns, q = nb - 1;
@@ -33,35 +32,43 @@ void tacit_rounds_fill(tacit_rounds_t *r) {
   double variance = r->n_error * r->n_error + r->unit_rows.error * r->unit_rows.error;
   for (size_t a = 0; a < nb; a++) { /* the mean over n is linear in the columns, with these factors */
     for (size_t b = 0; b < nb; b++) {
-      r->quadratic[a * nb + b] += variance * (a > 0 ? r->basis_shift[a - 1] : 1) * (b > 0 ? r->basis_shift[b - 1] : 1);
+      r->quadratic[a * nb + b] +=
+          variance * (a > 0 ? r->basis_shift[a - 1] : 1) * (b > 0 ? r->basis_shift[b - 1] : 1);
     }
   }
 }
 
-tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate, tacit_aware_count_t count,
-                                 const tacit_unit_rows_t *unit_rows, tacit_error_t *err) {
+tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t *surrogate,
+                                 tacit_aware_count_t count, const tacit_unit_rows_t *unit_rows,
+                                 tacit_error_t *err) {
   bool has_clusters = unit_rows->n > 1;
-  size_t d = surrogate->d, k = surrogate->n_rows, q = surrogate->n_basis, most = surrogate->is_wide ? 1 : 1 + q + d * (d + 1) / 2;
-  *rounds = (tacit_rounds_t){.surrogate = surrogate,
-                             .n = count.n,
-                             .n_error = count.error,
-                             .weight = surrogate->is_wide ? wide_weight * (double)surrogate->d : surrogate_weight,
-                             .unit_rows = *unit_rows,
-                             .n_columns = 1 + q};
+  size_t d = surrogate->d, k = surrogate->n_rows, q = surrogate->n_basis,
+         most = surrogate->is_wide ? 1 : 1 + q + d * (d + 1) / 2;
+  *rounds =
+      (tacit_rounds_t){.surrogate = surrogate,
+                       .n = count.n,
+                       .n_error = count.error,
+                       .weight = surrogate->is_wide ? wide_weight * (double)surrogate->d : surrogate_weight,
+                       .unit_rows = *unit_rows,
+                       .n_columns = 1 + q};
   rounds->columns = tacit_alloc_zero(most * k, sizeof *rounds->columns);
   rounds->basis_cov = tacit_alloc_zero(most * most, sizeof *rounds->basis_cov);
   rounds->basis_shift = tacit_alloc_zero(most, sizeof *rounds->basis_shift);
   rounds->scale = tacit_alloc_zero(k, sizeof *rounds->scale);
   rounds->quadratic = tacit_alloc_zero(most * most, sizeof *rounds->quadratic);
   rounds->rows = tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * k, sizeof *rounds->rows);
-  rounds->sampled = has_clusters ? tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * k, sizeof *rounds->sampled) : rounds->rows;
-  rounds->clustered = has_clusters ? tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * TACIT_AWARE_ROUNDS * d, sizeof *rounds->clustered) : NULL;
+  rounds->sampled =
+      has_clusters ? tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * k, sizeof *rounds->sampled) : rounds->rows;
+  rounds->clustered = has_clusters ? tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * TACIT_AWARE_ROUNDS * d,
+                                                      sizeof *rounds->clustered)
+                                   : NULL;
   rounds->spread = tacit_alloc_zero(TACIT_AWARE_ROUNDS * k, sizeof *rounds->spread);
   rounds->released = tacit_alloc_zero(TACIT_AWARE_ROUNDS * d, sizeof *rounds->released);
   rounds->doubt = tacit_alloc_zero(TACIT_AWARE_ROUNDS * d * d, sizeof *rounds->doubt);
-  if (rounds->columns == NULL || rounds->basis_cov == NULL || rounds->basis_shift == NULL || rounds->scale == NULL ||
-      rounds->quadratic == NULL || rounds->rows == NULL || rounds->spread == NULL || rounds->released == NULL ||
-      rounds->doubt == NULL || rounds->sampled == NULL || (has_clusters && rounds->clustered == NULL)) {
+  if (rounds->columns == NULL || rounds->basis_cov == NULL || rounds->basis_shift == NULL ||
+      rounds->scale == NULL || rounds->quadratic == NULL || rounds->rows == NULL || rounds->spread == NULL ||
+      rounds->released == NULL || rounds->doubt == NULL || rounds->sampled == NULL ||
+      (has_clusters && rounds->clustered == NULL)) {
     return tacit_error_memory(err);
   }
   for (size_t i = 0; i < k; i++) {
@@ -79,9 +86,17 @@ tacit_status_t tacit_rounds_init(tacit_rounds_t *rounds, const tacit_surrogate_t
 }
 
 void tacit_rounds_clear(tacit_rounds_t *rounds) {
-  double *const arrays[] = {
-      rounds->columns, rounds->basis_cov, rounds->basis_shift, rounds->scale, rounds->quadratic, rounds->rows, rounds->spread,
-      rounds->released, rounds->doubt, rounds->clustered, rounds->sampled != rounds->rows ? rounds->sampled : NULL};
+  double *const arrays[] = {rounds->columns,
+                            rounds->basis_cov,
+                            rounds->basis_shift,
+                            rounds->scale,
+                            rounds->quadratic,
+                            rounds->rows,
+                            rounds->spread,
+                            rounds->released,
+                            rounds->doubt,
+                            rounds->clustered,
+                            rounds->sampled != rounds->rows ? rounds->sampled : NULL};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -100,7 +115,8 @@ typedef struct choice {
 } choice_t;
 
 /* out (d, d) <- n sum omega weight a a' for lines a, b; symmetric or not. */
-static void weighted_products(const choice_t *c, const double *weight, const double *a, const double *b, double *out) {
+static void weighted_products(const choice_t *c, const double *weight, const double *a, const double *b,
+                              double *out) {
   size_t d = c->s->d, n = c->s->n_rows;
   double *line = c->work;
   for (size_t i = 0; i < d; i++) {
@@ -111,11 +127,12 @@ static void weighted_products(const choice_t *c, const double *weight, const dou
   }
 }
 
-/* tr(I0 V(R)): predicted variance in units of the non-private one, summed over the parameters; INFINITY if there is none. */
+/* tr(I0 V(R)): predicted variance in units of the non-private one, summed over the parameters; INFINITY if
+ * there is none. */
 static double predicted_loss(const choice_t *c, const double *information, double radius) {
   size_t d = c->s->d, n = c->s->n_rows;
-  double *first = c->work + n, *second = first + n, *jacobian = second + n, *cov = jacobian + d * d, *precision = cov + d * d,
-         *inverse = precision + d * d, trace = 0;
+  double *first = c->work + n, *second = first + n, *jacobian = second + n, *cov = jacobian + d * d,
+         *precision = cov + d * d, *inverse = precision + d * d, trace = 0;
   for (size_t k = 0; k < n; k++) {
     double sum, root;
     tacit_aware_weigh(c->unit_rows, radius / c->norms[k], &sum, &root);
@@ -123,7 +140,7 @@ static double predicted_loss(const choice_t *c, const double *information, doubl
     second[k] = root * root * c->mean_var[k];
   }
   weighted_products(c, first, c->s->x, c->white, jacobian); /* row j: derivative of the score by theta_j */
-  weighted_products(c, second, c->white, c->white, cov); /* rows of a unit as if they were independent */
+  weighted_products(c, second, c->white, c->white, cov);    /* rows of a unit as if they were independent */
   double noise = c->noise_per_radius * radius;
   for (size_t i = 0; i < d; i++) {
     cov[i * d + i] += noise * noise;
@@ -151,11 +168,12 @@ static double predicted_loss(const choice_t *c, const double *information, doubl
   return trace;
 }
 
-/* The largest radius that loses next to nothing: the fewer rows are weighted, the less a model that is wrong shifts. */
+/* The largest radius that loses next to nothing: the fewer rows are weighted, the less a model that is wrong
+ * shifts. */
 static double choose_radius(const choice_t *c, const double *whiten) {
   size_t d = c->s->d;
-  double most = tacit_cube_norm(d, whiten) * c->unit_rows->rows[c->unit_rows->n - 1], least = 0.15 * sqrt((double)d), losses[N_RADII],
-         best = INFINITY;
+  double most = tacit_cube_norm(d, whiten) * c->unit_rows->rows[c->unit_rows->n - 1],
+         least = 0.15 * sqrt((double)d), losses[N_RADII], best = INFINITY;
   double *information = c->work + 3 * c->s->n_rows + 4 * d * d, radius = fmax(most, 1e-6), ratio;
   least = fmin(least, 0.5 * radius);
   ratio = pow(radius / least, 1.0 / (N_RADII - 1));
@@ -219,10 +237,12 @@ static double touched_share(const tacit_unit_rows_t *rows, double reach) {
   return sum;
 }
 
-static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t *place, double *memory, tacit_error_t *err) {
+static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t *place, double *memory,
+                                    tacit_error_t *err) {
   const tacit_surrogate_t *s = r->surrogate;
   size_t d = s->d, n = s->n_rows, j = r->n_rounds;
-  double *whiten = memory, *prior = whiten + d * d, *mean_var = prior + d * d, upper = place->settings->upper, noise_sd;
+  double *whiten = memory, *prior = whiten + d * d, *mean_var = prior + d * d, upper = place->settings->upper,
+         noise_sd;
   double *spread = r->spread + j * n, multiplier = schedule_multiplier(place->settings->rho, place->share);
   choice_t c = {.s = s, .mean_var = mean_var, .prior = prior, .unit_rows = &r->unit_rows, .n = r->n};
   c.white = mean_var + n;
@@ -240,7 +260,8 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES];
   memcpy(theta, place->theta, d * sizeof *theta);
   const tacit_aware_point_t at = {theta, whiten, &radius, NULL};
-  status = tacit_aware_release_score(place->curator, place->settings, multiplier, &at, r->released + j * d, &noise_sd, err);
+  status = tacit_aware_release_score(place->curator, place->settings, multiplier, &at, r->released + j * d,
+                                     &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -265,16 +286,19 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
       r->sampled[(j * d + i) * n + k] = root * c.white[i * n + k];
     }
   }
-  /* each record's rounding to the lattice, 2^-22 of the sensitivity apart, is noise too where there is next to no other */
+  /* each record's rounding to the lattice, 2^-22 of the sensitivity apart, is noise too where there is next
+   * to no other */
   double spacing = c.noise_per_radius * radius / multiplier * 0x1p-22;
   noise_sd *= TACIT_IS_PLANTED(TACIT_FAULT_HALF_NOISE) ? 0.5 : 1;
   r->noise_var[j] = noise_sd * noise_sd + r->n * spacing * spacing / 12;
-  r->count_noise = noise_sd / whiten[0] / mean_weight; /* L is lower triangular and x_0 = 1: S_0 = L_00 sum w (y - m) */
+  r->count_noise =
+      noise_sd / whiten[0] / mean_weight; /* L is lower triangular and x_0 = 1: S_0 = L_00 sum w (y - m) */
   r->n_rounds++;
   return TACIT_OK;
 }
 
-tacit_status_t tacit_rounds_release(tacit_rounds_t *rounds, const tacit_round_place_t *place, tacit_error_t *err) {
+tacit_status_t tacit_rounds_release(tacit_rounds_t *rounds, const tacit_round_place_t *place,
+                                    tacit_error_t *err) {
   size_t d = rounds->surrogate->d, n = rounds->surrogate->n_rows;
   double *memory = tacit_alloc_zero(2 * d * d + n + d * n + n + 3 * n + 6 * d * d, sizeof *memory);
   if (memory == NULL) {

@@ -9,8 +9,8 @@
 /* Stream of the surrogate's normals; chains take the streams from 0. */
 static const uint64_t surrogate_stream = UINT64_MAX;
 
-tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings, tacit_aware_count_t *count,
-                                       tacit_error_t *err) {
+tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
+                                       tacit_aware_count_t *count, tacit_error_t *err) {
   bool is_substitute = settings->relation == TACIT_RELATION_SUBSTITUTE;
   *count = (tacit_aware_count_t){0};
   tacit_status_t status = is_substitute ? tacit_aware_n_units(curator, settings, &count->n, err) : TACIT_OK;
@@ -31,7 +31,9 @@ static tacit_status_t climb(tacit_aware_run_t *run, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < N_JOINS && status == TACIT_OK && run->is_wide; i++) {
     status = tacit_wide_join(&run->wide, run->theta, run->factor, err);
-    status = status == TACIT_OK && i + 1 < N_JOINS ? tacit_aware_mode(&run->posterior, run->theta, run->factor, err) : status;
+    status = status == TACIT_OK && i + 1 < N_JOINS
+                 ? tacit_aware_mode(&run->posterior, run->theta, run->factor, err)
+                 : status;
   }
   return status == TACIT_OK ? tacit_aware_mode(&run->posterior, run->theta, run->factor, err) : status;
 }
@@ -75,7 +77,8 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
       status = tacit_wide_take_moments(&run->wide, &place, err);
     } else if (is_last) {
       place.share = share_information;
-      status = run->is_wide ? tacit_wide_learn_information(&run->wide, &place, err) : tacit_rounds_learn_information(&run->rounds, &place, err);
+      status = run->is_wide ? tacit_wide_learn_information(&run->wide, &place, err)
+                            : tacit_rounds_learn_information(&run->rounds, &place, err);
       TACIT_THEN(status, tacit_aware_run_mode(run, err));
     }
     place.share = is_last ? tacit_aware_last_share(run->settings) : share_score[j];
@@ -94,11 +97,14 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
   }
   place.share = tacit_aware_squares_share(run->settings);
   if (status == TACIT_OK && place.share > 0) {
-    status = (tacit_aware_has_clusters(run->settings) ? tacit_rounds_learn_clusters : tacit_rounds_learn_dispersion)(&run->rounds, &place, err);
+    status =
+        (tacit_aware_has_clusters(run->settings) ? tacit_rounds_learn_clusters
+                                                 : tacit_rounds_learn_dispersion)(&run->rounds, &place, err);
     TACIT_THEN(status, tacit_aware_run_mode(run, err));
   }
   place.share = tacit_aware_residuals_share(run->settings);
-  return status == TACIT_OK && place.share > 0 ? tacit_rounds_look_at_residuals(&run->rounds, &place, err) : status;
+  return status == TACIT_OK && place.share > 0 ? tacit_rounds_look_at_residuals(&run->rounds, &place, err)
+                                               : status;
 }
 
 /* All that is learned before the prior's scale is known. */
@@ -107,7 +113,8 @@ tacit_status_t tacit_aware_run_features(tacit_aware_run_t *run, tacit_error_t *e
   run->is_wide = run->may_be_wide && tacit_wide_is(run->settings, run->parameters->dim, run->count.n);
   TACIT_THEN(status, tacit_aware_learn_rows(run->curator, run->settings, run->count, &run->unit_rows, err));
   TACIT_THEN(status, tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err));
-  TACIT_THEN(status, tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->count, run->is_wide, run->rng, err));
+  TACIT_THEN(status, tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->count,
+                                          run->is_wide, run->rng, err));
   if (status == TACIT_OK) {
     tacit_surrogate_scales(&run->surrogate, run->scales);
   }
@@ -119,11 +126,16 @@ tacit_status_t tacit_aware_run_scores(tacit_aware_run_t *run, tacit_error_t *err
   tacit_status_t status = tacit_rounds_init(&run->rounds, &run->surrogate, run->count, &run->unit_rows, err);
   if (status == TACIT_OK && run->is_wide) {
     status = tacit_wide_init(&run->wide, &run->rounds, run->parameters, run->settings, run->rng, err);
-    run->posterior =
-        (tacit_aware_posterior_t){.wide = &run->wide, .surrogate = &run->surrogate, .parameters = run->parameters, .settings = run->settings};
-    run->posterior.temporary = tacit_alloc(run->surrogate.d * run->surrogate.d, sizeof *run->posterior.temporary);
+    run->posterior = (tacit_aware_posterior_t){.wide = &run->wide,
+                                               .surrogate = &run->surrogate,
+                                               .parameters = run->parameters,
+                                               .settings = run->settings};
+    run->posterior.temporary =
+        tacit_alloc(run->surrogate.d * run->surrogate.d, sizeof *run->posterior.temporary);
     status = status == TACIT_OK && run->posterior.temporary == NULL ? tacit_error_memory(err) : status;
-  } else TACIT_THEN(status, tacit_aware_posterior_init(&run->posterior, &run->rounds, run->parameters, run->settings, err));
+  } else
+    TACIT_THEN(status, tacit_aware_posterior_init(&run->posterior, &run->rounds, run->parameters,
+                                                  run->settings, err));
   return status == TACIT_OK ? learn(run, err) : status;
 }
 
@@ -136,8 +148,8 @@ void tacit_aware_run_clear(tacit_aware_run_t *run) {
 }
 
 /*
- * What the same records would tell without noise, those of several sites together. What rows of a unit share is not noise, and information leaves it
- * out.
+ * What the same records would tell without noise, those of several sites together. What rows of a unit share
+ * is not noise, and information leaves it out.
  */
 void tacit_aware_run_compare(const tacit_aware_common_t *of, const tacit_aware_run_t *runs, size_t n) {
   double precision[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES] = {0};
@@ -157,11 +169,15 @@ tacit_status_t tacit_aware_run_all(tacit_aware_run_t *run, tacit_draws_t *draws,
     run->settings->scaled(run->settings->prior_user, run->scales);
   }
   TACIT_THEN(status, tacit_aware_run_scores(run, err));
-  TACIT_THEN(status, tacit_aware_walk(&run->posterior, run->theta, run->factor, draws, run->mean, run->cov, err));
+  TACIT_THEN(status,
+             tacit_aware_walk(&run->posterior, run->theta, run->factor, draws, run->mean, run->cov, err));
   if (status == TACIT_OK) {
     const tacit_surrogate_t *s = &run->surrogate;
-    const tacit_aware_end_t end = {{s->d, run->parameters, run->settings, run->scales, run->mean, run->cov, s->mean_noise, s->eigenvalue},
-                                   &run->rounds, run->moved2, run->has_normal_tails};
+    const tacit_aware_end_t end = {{s->d, run->parameters, run->settings, run->scales, run->mean, run->cov,
+                                    s->mean_noise, s->eigenvalue},
+                                   &run->rounds,
+                                   run->moved2,
+                                   run->has_normal_tails};
     tacit_aware_check(&end);
     tacit_aware_run_compare(&end.common, run, 1);
   }

@@ -14,8 +14,10 @@ double tacit_aware_residuals_share(const tacit_noise_aware_settings_t *settings)
 double tacit_aware_last_share(const tacit_noise_aware_settings_t *settings);
 
 /* What can be seen to be wrong before anything is released; curator NULL: of kept releases. */
-TACIT_MUST_USE tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                                         const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator,
+                                                         const tacit_parameters_t *parameters,
+                                                         const tacit_noise_aware_settings_t *settings,
+                                                         tacit_error_t *err);
 
 /* ---- run.c ---- */
 
@@ -35,8 +37,10 @@ typedef struct tacit_aware_run {
   tacit_wide_t wide;
   bool may_be_wide, is_wide; /* sites together are not */
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES];
-  double mean[TACIT_NOISE_AWARE_MAX_FEATURES], cov[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
-  double theta[TACIT_NOISE_AWARE_MAX_FEATURES], factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
+  double mean[TACIT_NOISE_AWARE_MAX_FEATURES],
+      cov[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
+  double theta[TACIT_NOISE_AWARE_MAX_FEATURES],
+      factor[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES];
 } tacit_aware_run_t;
 
 /* All that is learned before the prior's scale is known. */
@@ -45,7 +49,8 @@ TACIT_MUST_USE tacit_status_t tacit_aware_run_features(tacit_aware_run_t *run, t
 TACIT_MUST_USE tacit_status_t tacit_aware_run_scores(tacit_aware_run_t *run, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_aware_run_mode(tacit_aware_run_t *run, tacit_error_t *err);
 /* Both, and draws. */
-TACIT_MUST_USE tacit_status_t tacit_aware_run_all(tacit_aware_run_t *run, tacit_draws_t *draws, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_aware_run_all(tacit_aware_run_t *run, tacit_draws_t *draws,
+                                                  tacit_error_t *err);
 void tacit_aware_run_clear(tacit_aware_run_t *run);
 /* What the same records would tell without noise, those of n sites together. */
 void tacit_aware_run_compare(const tacit_aware_common_t *of, const tacit_aware_run_t *runs, size_t n);

@@ -8,18 +8,22 @@
 enum { TACIT_AWARE_ROUNDS = 3 };
 
 /*
- * Shares of mu^2: moments in the cube, whitened moments, scores at three points, the information; they sum to 1. The last score gives up
- * what the number of units costs, where that is private, of counts the squares of its terms, and of units of several rows the numbers of
- * their rows and the squares of their scores; and of few features residuals along them.
+ * Shares of mu^2: moments in the cube, whitened moments, scores at three points, the information; they sum
+ * to 1. The last score gives up what the number of units costs, where that is private, of counts the squares
+ * of its terms, and of units of several rows the numbers of their rows and the squares of their scores; and
+ * of few features residuals along them.
  */
-static const double share_cube = 0.04, share_whitened = 0.04, share_information = 0.05, share_count = 0.01, share_squares = 0.03;
+static const double share_cube = 0.04, share_whitened = 0.04, share_information = 0.05, share_count = 0.01,
+                    share_squares = 0.03;
 static const double share_rows = 0.01, share_clusters = 0.05, share_residuals = 0.05;
 static const double share_score[TACIT_AWARE_ROUNDS] = {0.05, 0.12, 0.70};
 
-/* Least radius of whitened rows in releases of matrices, in units of sqrt(d); and their noise, per record, up to which it grows. */
+/* Least radius of whitened rows in releases of matrices, in units of sqrt(d); and their noise, per record, up
+ * to which it grows. */
 static const double whitened_radius = 1.3, whitened_noise = 0.01;
 
-/* Squares of scores: the square of their cap, in units of d, and their noise, per record, up to which it grows. */
+/* Squares of scores: the square of their cap, in units of d, and their noise, per record, up to which it
+ * grows. */
 static const double square_cap = 16, square_noise = 0.05;
 
 /*
@@ -27,26 +31,26 @@ static const double square_cap = 16, square_noise = 0.05;
  */
 static const double surrogate_weight = 30;
 /*
- * Of many features, a feature: entries of a matrix are independent there, and so many would make a larger error than single features do that are not
- * as they seem.
+ * Of many features, a feature: entries of a matrix are independent there, and so many would make a larger
+ * error than single features do that are not as they seem.
  */
 static const double wide_weight = 3;
 
 /* The metric of a round is the information plus this share of it spread as the features are. */
 static const double metric_ridge = 0.05;
 
-/* The radius of a round is the largest that loses no more than this of what the best one gains, and of a parameter. */
+/* The radius of a round is the largest that loses no more than this of what the best one gains, and of a
+ * parameter. */
 static const double radius_slack = 0.15, radius_loss = 0.002;
 
 /*
- * What the variance of an early round's score may be off by, as a share of it: the surrogate's tails are guessed, and without
- * this the contrasts of rounds at large budgets, which are known next to exactly, would be believed.
+ * What the variance of an early round's score may be off by, as a share of it: the surrogate's tails are
+ * guessed, and without this the contrasts of rounds at large budgets, which are known next to exactly, would
+ * be believed.
  */
 static const double early_doubt = 0.1;
 
 /* Noise multiplier of a release with a share of mu^2 = 2 rho. */
-static inline double schedule_multiplier(double rho, double share) {
-  return 1 / sqrt(2 * rho * share);
-}
+static inline double schedule_multiplier(double rho, double share) { return 1 / sqrt(2 * rho * share); }
 
 #endif

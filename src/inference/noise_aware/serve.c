@@ -91,7 +91,8 @@ static tacit_status_t serve_joint(request_t *r) {
                             .reach = take(r, "reach", 1)};
   double multiplier = r->asked->noise_multiplier;
   return is_fine(r, triangle(r->d + 1))
-             ? tacit_aware_release_joint_moments(r->curator, &r->settings, multiplier, &at, r->out, &r->noise_sd, r->err)
+             ? tacit_aware_release_joint_moments(r->curator, &r->settings, multiplier, &at, r->out,
+                                                 &r->noise_sd, r->err)
              : refuse(r);
 }
 

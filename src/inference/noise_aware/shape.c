@@ -1,4 +1,5 @@
-/* The shape of the features: mean and covariance, from two noisy matrices of second moments shrunk towards public guesses. */
+/* The shape of the features: mean and covariance, from two noisy matrices of second moments shrunk towards
+ * public guesses. */
 #include <math.h>
 #include <string.h>
 
@@ -29,10 +30,11 @@ static double median_off_diagonal(const tacit_builder_t *b, const double *entrie
 }
 
 /*
- * Posterior mean and variance of one entry with a normal prior, given a released sum with noise of sd `noise_sd`. What n may be off by
- * scales all entries alike; here it is as much of each by itself.
+ * Posterior mean and variance of one entry with a normal prior, given a released sum with noise of sd
+ * `noise_sd`. What n may be off by scales all entries alike; here it is as much of each by itself.
  */
-static void shrink(tacit_builder_t *b, size_t k, double prior_mean, double prior_sd, bool is_diagonal, double noise_sd) {
+static void shrink(tacit_builder_t *b, size_t k, double prior_mean, double prior_sd, bool is_diagonal,
+                   double noise_sd) {
   double root = is_diagonal ? 1 : sqrt(2); /* svec */
   double sd = noise_sd / root / b->count.n, trust = prior_sd * prior_sd / (prior_sd * prior_sd + sd * sd);
   b->moments[k] = prior_mean + trust * (b->released[k] / root / b->count.n - prior_mean);
@@ -40,10 +42,11 @@ static void shrink(tacit_builder_t *b, size_t k, double prior_mean, double prior
 }
 
 /*
- * Of many features: entries from row `first` on, off the diagonal, released less `expected`, shrunk by how much all of them vary beyond their noise,
- * which tells where none by itself does. expected, rest: (d, d).
+ * Of many features: entries from row `first` on, off the diagonal, released less `expected`, shrunk by how
+ * much all of them vary beyond their noise, which tells where none by itself does. expected, rest: (d, d).
  */
-static double shrink_together(tacit_builder_t *b, size_t first, const double *expected, double noise_sd, double *rest) {
+static double shrink_together(tacit_builder_t *b, size_t first, const double *expected, double noise_sd,
+                              double *rest) {
   size_t d = b->d, p = d - first;
   double n = b->count.n, entry_var = 0.5 * noise_sd * noise_sd / (n * n);
   for (size_t i = 0, k = 0; i < d; i++) {
@@ -68,8 +71,10 @@ static double shrink_together(tacit_builder_t *b, size_t first, const double *ex
 /* First release: second moments of the features in the cube; the shape they suggest. */
 static tacit_status_t learn_in_cube(tacit_builder_t *b, tacit_error_t *err) {
   size_t d = b->d, p = d - 1;
-  double noise_sd, radius = sqrt((double)d) * (1 + 1e-12), multiplier = schedule_multiplier(b->settings->rho, share_cube);
-  tacit_status_t status = tacit_aware_release_moments(b->curator, b->settings, multiplier, NULL, &radius, b->released, &noise_sd, err);
+  double noise_sd, radius = sqrt((double)d) * (1 + 1e-12),
+                   multiplier = schedule_multiplier(b->settings->rho, share_cube);
+  tacit_status_t status = tacit_aware_release_moments(b->curator, b->settings, multiplier, NULL, &radius,
+                                                      b->released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -101,9 +106,10 @@ static tacit_status_t learn_in_cube(tacit_builder_t *b, tacit_error_t *err) {
 tacit_status_t tacit_builder_factorise(tacit_builder_t *b, tacit_error_t *err) {
   tacit_second_moments(&b->shape, b->metric);
   if (!tacit_cholesky(b->d, b->metric)) {
-    return tacit_error_set(err, TACIT_ERR_NUMERIC, "moments",
-                           "the noisy second moments could not be made a covariance matrix; this should not happen, please "
-                           "report it");
+    return tacit_error_set(
+        err, TACIT_ERR_NUMERIC, "moments",
+        "the noisy second moments could not be made a covariance matrix; this should not happen, please "
+        "report it");
   }
   tacit_invert_lower(b->d, b->metric, b->inverse);
   return TACIT_OK;
@@ -114,7 +120,8 @@ void tacit_builder_fill_products(tacit_builder_t *b) {
   double row[TACIT_NOISE_AWARE_MAX_FEATURES], *many = b->products;
   memset(b->average, 0, b->n_moments * sizeof *b->average);
   for (size_t r = 0; r < s->n_rows; r++) {
-    double *product = s->is_wide ? many : many + r * b->n_moments; /* of many features the average alone is wanted */
+    double *product =
+        s->is_wide ? many : many + r * b->n_moments; /* of many features the average alone is wanted */
     tacit_weigh_row(b->d, b->inverse, s->x + r * b->d, b->radius, row);
     for (size_t i = 0, k = 0; i < b->d; i++) {
       for (size_t j = i; j < b->d; j++, k++) {
@@ -125,7 +132,8 @@ void tacit_builder_fill_products(tacit_builder_t *b) {
   }
 }
 
-/* Second release: second moments in the whitened metric, shrunk to those of the pseudo-rows; a better shape. */
+/* Second release: second moments in the whitened metric, shrunk to those of the pseudo-rows; a better shape.
+ */
 static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
   size_t d = b->d;
   double noise_sd, multiplier = schedule_multiplier(b->settings->rho, share_whitened);
@@ -135,7 +143,8 @@ static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
     return status;
   }
   b->radius = tacit_matrix_radius(d, b->inverse, b->count.n, multiplier);
-  status = tacit_aware_release_moments(b->curator, b->settings, multiplier, b->inverse, &b->radius, b->released, &noise_sd, err);
+  status = tacit_aware_release_moments(b->curator, b->settings, multiplier, b->inverse, &b->radius,
+                                       b->released, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }

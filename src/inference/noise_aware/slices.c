@@ -1,4 +1,5 @@
-/* Chains on a linear regression's posterior: slices along axes that warm-up adapts, which leaves the posterior as it is once they are fixed. */
+/* Chains on a linear regression's posterior: slices along axes that warm-up adapts, which leaves the
+ * posterior as it is once they are fixed. */
 #include <math.h>
 #include <string.h>
 
@@ -80,7 +81,8 @@ static void start(tacit_linear_chain_t *c) {
   memset(c->axes, 0, sizeof c->axes);
   memset(c->point, 0, sizeof c->point);
   for (size_t i = 0; i < p->dim; i++) {
-    c->axes[i * p->dim + i] = i < p->d ? fmin(sqrt(p->cov[i * p->d + i]), 2) : fmin(sqrt(p->square_var) / p->square / 2, 0.5);
+    c->axes[i * p->dim + i] =
+        i < p->d ? fmin(sqrt(p->cov[i * p->d + i]), 2) : fmin(sqrt(p->square_var) / p->square / 2, 0.5);
   }
   if (p->dim > p->d) {
     c->point[p->d] = 0.5 * log(p->square);
@@ -96,7 +98,8 @@ static void start(tacit_linear_chain_t *c) {
   }
 }
 
-static tacit_status_t open_chain(tacit_linear_chain_t *c, tacit_linear_posterior_t *p, const tacit_noise_aware_settings_t *settings, size_t index,
+static tacit_status_t open_chain(tacit_linear_chain_t *c, tacit_linear_posterior_t *p,
+                                 const tacit_noise_aware_settings_t *settings, size_t index,
                                  tacit_error_t *err) {
   c->p = p;
   tacit_status_t status = tacit_rng_new(&c->rng, settings->key, index, err);
@@ -106,24 +109,27 @@ static tacit_status_t open_chain(tacit_linear_chain_t *c, tacit_linear_posterior
   start(c);
   return isfinite(c->value)
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
-                               "the posterior given the releases has no density: give every coefficient a proper prior");
+             : tacit_error_set(
+                   err, TACIT_ERR_NUMERIC, "prior",
+                   "the posterior given the releases has no density: give every coefficient a proper prior");
 }
 
 /* Row of a chain's draws <- the state. */
-static void keep(tacit_linear_chain_t *c, size_t index, size_t row, tacit_linear_moments_t *kept, tacit_draws_t *draws) {
+static void keep(tacit_linear_chain_t *c, size_t index, size_t row, tacit_linear_moments_t *kept,
+                 tacit_draws_t *draws) {
   const tacit_linear_posterior_t *p = c->p;
   double theta[MAX];
   (void)tacit_linear_unmap(p, c->point, theta); /* its density is not 0 */
   p->parameters->report(p->parameters->ctx, theta, tacit_draws_row(draws, index, row));
-  draws->stats[index * (draws->n_warmup + draws->n_draws) + row] =
-      (tacit_draw_stats_t){.log_prior = p->parameters->log_prior(p->parameters->ctx, theta, NULL), .accept_stat = 1};
+  draws->stats[index * (draws->n_warmup + draws->n_draws) + row] = (tacit_draw_stats_t){
+      .log_prior = p->parameters->log_prior(p->parameters->ctx, theta, NULL), .accept_stat = 1};
   if (row >= draws->n_warmup) {
     add_state(p->d, theta, kept);
   }
 }
 
-static void iterate(tacit_linear_chain_t *c, size_t index, size_t done, size_t thin, tacit_linear_moments_t *kept, tacit_draws_t *draws) {
+static void iterate(tacit_linear_chain_t *c, size_t index, size_t done, size_t thin,
+                    tacit_linear_moments_t *kept, tacit_draws_t *draws) {
   size_t n_warmup = draws->n_warmup;
   for (size_t a = 0; a < c->p->dim; a++) {
     tacit_linear_slice(c, c->axes + a * c->p->dim);
@@ -140,9 +146,11 @@ static void iterate(tacit_linear_chain_t *c, size_t index, size_t done, size_t t
 }
 
 /* All chains side by side, so that what is done when somebody interrupts is the same of each. */
-tacit_status_t tacit_linear_walk(tacit_linear_posterior_t *posterior, const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
+tacit_status_t tacit_linear_walk(tacit_linear_posterior_t *posterior,
+                                 const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
                                  double *mean, double *cov, tacit_error_t *err) {
-  size_t thin = settings->thin, n_chains = draws->n_chains, n_iterations = draws->n_warmup + draws->n_draws * thin;
+  size_t thin = settings->thin, n_chains = draws->n_chains,
+         n_iterations = draws->n_warmup + draws->n_draws * thin;
   tacit_linear_chain_t *chains = tacit_alloc_zero(n_chains, sizeof *chains);
   tacit_linear_moments_t kept = {0};
   tacit_status_t status = chains != NULL ? TACIT_OK : tacit_error_memory(err);

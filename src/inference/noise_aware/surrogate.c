@@ -32,8 +32,8 @@ static void fill_gram(tacit_builder_t *b) {
 }
 
 /*
- * One round of regression calibration [Deville1992] of the weighted average of the products to their posterior means, with
- * their variances as ridge; weights stay positive.
+ * One round of regression calibration [Deville1992] of the weighted average of the products to their
+ * posterior means, with their variances as ridge; weights stay positive.
  */
 static void calibrate(tacit_builder_t *b) {
   size_t m = b->n_moments;
@@ -64,9 +64,9 @@ static void calibrate(tacit_builder_t *b) {
 }
 
 /*
- * Cholesky factor of gram with pivoting, stopped where the products that are left are combinations of those before to
- * within 1e-4 of their variance (the square of a +-1 feature is constant); returns the rank. In the upper left of
- * gram: the lower factor; order: the products taken.
+ * Cholesky factor of gram with pivoting, stopped where the products that are left are combinations of those
+ * before to within 1e-4 of their variance (the square of a +-1 feature is constant); returns the rank. In the
+ * upper left of gram: the lower factor; order: the products taken.
  */
 static size_t pivoted_factor(tacit_builder_t *b, size_t *order) {
   size_t m = b->n_moments;
@@ -86,7 +86,8 @@ static size_t pivoted_factor(tacit_builder_t *b, size_t *order) {
     if (!(left[best] > 1e-4 * left[0] && left[best] > 1e-10)) { /* left[0]: the largest variance of all */
       return k;
     }
-    for (size_t i = 0; i < m; i++) { /* exchange rows, then columns, of what is left and of the factor so far */
+    for (size_t i = 0; i < m;
+         i++) { /* exchange rows, then columns, of what is left and of the factor so far */
       double swapped = gram[k * m + i];
       gram[k * m + i] = gram[best * m + i];
       gram[best * m + i] = swapped;
@@ -113,9 +114,9 @@ static size_t pivoted_factor(tacit_builder_t *b, size_t *order) {
 }
 
 /*
- * basis_cov <- V (I + V)^-1 and basis_shift <- (I + V)^-1 e for the noise V and the error e in coordinates of the basis: a
- * standard normal prior on the mean of each coordinate, which has variance 1 in the population. It matters only in
- * directions that the pseudo-rows hardly fill.
+ * basis_cov <- V (I + V)^-1 and basis_shift <- (I + V)^-1 e for the noise V and the error e in coordinates of
+ * the basis: a standard normal prior on the mean of each coordinate, which has variance 1 in the population.
+ * It matters only in directions that the pseudo-rows hardly fill.
  */
 static bool regularise(tacit_surrogate_t *s, double *noise, double *work) {
   size_t r = s->n_basis;
@@ -195,13 +196,15 @@ static tacit_status_t allocate(tacit_builder_t *b, tacit_error_t *err) {
   s->x = tacit_alloc(n * d, sizeof *s->x);
   s->weight = tacit_alloc(n, sizeof *s->weight);
   s->second = tacit_alloc(d * d, sizeof *s->second);
-  b->memory = tacit_alloc_zero(n * d + 4 * m + n_products + n_gram + 2 * d * d + n_work + d + d * d, sizeof *b->memory);
+  b->memory = tacit_alloc_zero(n * d + 4 * m + n_products + n_gram + 2 * d * d + n_work + d + d * d,
+                               sizeof *b->memory);
   if (s->x == NULL || s->weight == NULL || s->second == NULL || b->memory == NULL) {
     return tacit_error_memory(err);
   }
   double *next = b->memory;
-  double **const arrays[] = {&b->normals, &b->released, &b->moments, &b->variances,  &b->average,   &b->products,
-                             &b->gram,    &b->metric,   &b->inverse, &b->shape.mean, &b->shape.cov, &b->work};
+  double **const arrays[] = {&b->normals, &b->released,   &b->moments,   &b->variances,
+                             &b->average, &b->products,   &b->gram,      &b->metric,
+                             &b->inverse, &b->shape.mean, &b->shape.cov, &b->work};
   const size_t sizes[] = {n * d, m, m, m, m, n_products, n_gram, d * d, d * d, d, d * d, n_work};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     *arrays[i] = next;
@@ -222,7 +225,8 @@ static void draw_normals(tacit_builder_t *b, tacit_rng_t *rng) {
   }
 }
 
-/* Of many features weights cannot mend what few rows have by chance: the normals get mean 0, which they have, and covariance I. */
+/* Of many features weights cannot mend what few rows have by chance: the normals get mean 0, which they have,
+ * and covariance I. */
 static void whiten_normals(tacit_builder_t *b) {
   size_t p = b->d - 1, n = b->s->n_rows;
   double *gram = b->gram;
@@ -269,15 +273,22 @@ static tacit_status_t build(tacit_builder_t *b, tacit_error_t *err) {
 }
 
 tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_t *curator,
-                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count, bool is_wide, tacit_rng_t *rng,
-                                    tacit_error_t *err) {
+                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
+                                    bool is_wide, tacit_rng_t *rng, tacit_error_t *err) {
   static const bool none[TACIT_NOISE_AWARE_MAX_FEATURES];
   size_t d = tacit_aware_n_features(curator, settings), n_moments = d * (d + 1) / 2;
   size_t enough = ((is_wide ? ROWS_A_FEATURE * d : 4 * n_moments) + 15) / 16 * 16;
-  *surrogate = (tacit_surrogate_t){.d = d, .is_wide = is_wide, .n_rows = enough > MIN_ROWS ? enough : MIN_ROWS};
-  tacit_builder_t b = {.s = surrogate, .curator = curator, .settings = settings, .count = count, .d = d, .n_moments = n_moments};
+  *surrogate =
+      (tacit_surrogate_t){.d = d, .is_wide = is_wide, .n_rows = enough > MIN_ROWS ? enough : MIN_ROWS};
+  tacit_builder_t b = {.s = surrogate,
+                       .curator = curator,
+                       .settings = settings,
+                       .count = count,
+                       .d = d,
+                       .n_moments = n_moments};
   b.shape.p = d - 1;
-  b.shape.is_two_valued = settings->is_two_valued != NULL ? settings->is_two_valued + 1 : none; /* past the intercept */
+  b.shape.is_two_valued =
+      settings->is_two_valued != NULL ? settings->is_two_valued + 1 : none; /* past the intercept */
   tacit_status_t status = allocate(&b, err);
   if (status == TACIT_OK) {
     draw_normals(&b, rng);

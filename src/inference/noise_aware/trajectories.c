@@ -1,6 +1,6 @@
 /*
- * Hamiltonian Monte Carlo. Chains share step size (dual averaging [Hoffman2014, section 3.2]) and metric during warm-up; both are fixed
- * afterwards.
+ * Hamiltonian Monte Carlo. Chains share step size (dual averaging [Hoffman2014, section 3.2]) and metric
+ * during warm-up; both are fixed afterwards.
  */
 #include <math.h>
 #include <string.h>
@@ -86,13 +86,14 @@ static double trajectory(walk_t *w, size_t c, tacit_draw_stats_t *stats) {
     memcpy(w->grad + c * d, grad, d * sizeof *grad);
     w->value[c] = value;
   }
-  *stats = (tacit_draw_stats_t){
-      .accept_stat = is_accepted, .step_size = size, .n_leapfrog = (double)n_leapfrog};
+  *stats =
+      (tacit_draw_stats_t){.accept_stat = is_accepted, .step_size = size, .n_leapfrog = (double)n_leapfrog};
   return accept;
 }
 
 static void tune(walk_t *w, size_t iteration, double accept) {
-  size_t first = w->n_warmup / 8, middle = w->n_warmup / 3, last = w->n_warmup - w->n_warmup / 8, done = iteration + 1;
+  size_t first = w->n_warmup / 8, middle = w->n_warmup / 3, last = w->n_warmup - w->n_warmup / 8,
+         done = iteration + 1;
   update_step(w, accept);
   if (done > first && done <= last) {
     tacit_walk_add_states(w);

@@ -1,9 +1,10 @@
 /*
  * Moves of few evaluations. A multivariate t around the mode, and from
- * warm-up on around the states seen, carries the moves. Given its scale, which is drawn first, it is a normal distribution, and a state and an
- * independent draw of that distribution span an ellipse that the distribution turns on; a move along it is judged by the posterior over the t
- * [Nishihara2014], without a gradient. Two kinds of moves at random: a turn by a fixed angle, which is accepted or not, for where the t is
- * near the posterior, and the elliptical slice [Murray2010], which always moves, for where it is not.
+ * warm-up on around the states seen, carries the moves. Given its scale, which is drawn first, it is a normal
+ * distribution, and a state and an independent draw of that distribution span an ellipse that the
+ * distribution turns on; a move along it is judged by the posterior over the t [Nishihara2014], without a
+ * gradient. Two kinds of moves at random: a turn by a fixed angle, which is accepted or not, for where the t
+ * is near the posterior, and the elliptical slice [Murray2010], which always moves, for where it is not.
  */
 #include <math.h>
 #include <string.h>
@@ -22,9 +23,9 @@ static const double first_slices = 0.5, least_slices = 0.2;
 static const double all_tails[] = {3, 4, 5, 6, 8, 11, 16, 25, 60}, first_tails = 6;
 
 /*
- * What few states cannot tell is taken to be wide, so that no chain stays where the t is far below the posterior: at least so many states for a
- * degree of freedom, and the variance raised by so much for a coordinate in a state. Without, .05 of short chains (130 states) on easy data
- * had an R-hat above 1.05.
+ * What few states cannot tell is taken to be wide, so that no chain stays where the t is far below the
+ * posterior: at least so many states for a degree of freedom, and the variance raised by so much for a
+ * coordinate in a state. Without, .05 of short chains (130 states) on easy data had an R-hat above 1.05.
  */
 static const double states_per_tail = 16, wider = 10;
 
@@ -41,7 +42,9 @@ static void fit_tails(walk_t *w, size_t n, const double *states) {
     tacit_solve_lower(w->d, w->factor, at);
     w->norms[k] = tacit_dot(w->d, at, at);
   }
-  for (size_t i = 0; i < sizeof all_tails / sizeof all_tails[0] && (i == 0 || all_tails[i] * states_per_tail <= (double)n); i++) {
+  for (size_t i = 0;
+       i < sizeof all_tails / sizeof all_tails[0] && (i == 0 || all_tails[i] * states_per_tail <= (double)n);
+       i++) {
     double tails = all_tails[i];
     double value = (double)n * (lgamma(0.5 * (tails + d)) - lgamma(0.5 * tails) - 0.5 * d * log(tails));
     for (size_t k = 0; k < n; k++) {
@@ -55,13 +58,14 @@ static void fit_tails(walk_t *w, size_t n, const double *states) {
 }
 
 /*
- * The t <- the most likely one for n states [Liu1995], its scale matrix shrunk towards that in use as if that were
- * 2 (d + 10) of them, and made wider.
+ * The t <- the most likely one for n states [Liu1995], its scale matrix shrunk towards that in use as if that
+ * were 2 (d + 10) of them, and made wider.
  */
 static void fit_t(walk_t *w, size_t n, const double *states) {
   enum { N_ROUNDS = 10 };
   size_t d = w->d;
-  double old[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES], *cov = w->square, n_old = 2 * ((double)d + 10);
+  double old[TACIT_NOISE_AWARE_MAX_FEATURES * TACIT_NOISE_AWARE_MAX_FEATURES], *cov = w->square,
+                                                                               n_old = 2 * ((double)d + 10);
   for (size_t i = 0; i < d * d; i++) {
     size_t most = i / d < i % d ? i / d : i % d;
     old[i] = n_old * tacit_dot(most + 1, w->factor + i / d * d, w->factor + i % d * d);
@@ -111,7 +115,8 @@ static double log_t(const walk_t *w, const double *at) {
 }
 
 /* The point of the ellipse through a state and a draw that lies this angle from the state. */
-static void look(const walk_t *w, size_t c, const double *state, const double *draw, double angle, place_t *to) {
+static void look(const walk_t *w, size_t c, const double *state, const double *draw, double angle,
+                 place_t *to) {
   double along = cos(angle), aside = sin(angle);
   for (size_t j = 0; j < w->d; j++) {
     to->at[j] = along * state[j] + aside * draw[j];
@@ -138,7 +143,8 @@ static void draw_beside(const walk_t *w, const double *state, tacit_rng_t *rng, 
 /* One move of chain c; its part in the stats. */
 static void move(walk_t *w, size_t c, tacit_draw_stats_t *stats) {
   tacit_rng_t *rng = w->rngs[c];
-  double *theta = w->theta + c * w->d, state[TACIT_NOISE_AWARE_MAX_FEATURES], draw[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double *theta = w->theta + c * w->d, state[TACIT_NOISE_AWARE_MAX_FEATURES],
+         draw[TACIT_NOISE_AWARE_MAX_FEATURES];
   for (size_t j = 0; j < w->d; j++) {
     state[j] = theta[j] - w->centre[j];
   }
@@ -150,7 +156,8 @@ static void move(walk_t *w, size_t c, tacit_draw_stats_t *stats) {
   size_t n_looks = 1;
   place_t place;
   look(w, c, state, draw, angle, &place);
-  for (; is_slice && !(place.excess > level) && n_looks < MAX_LOOKS; n_looks++) { /* the bracket shrinks towards the state */
+  for (; is_slice && !(place.excess > level) && n_looks < MAX_LOOKS;
+       n_looks++) { /* the bracket shrinks towards the state */
     *(angle < 0 ? &low : &high) = angle;
     angle = low + (high - low) * tacit_rng_uniform(rng);
     look(w, c, state, draw, angle, &place);
@@ -176,7 +183,8 @@ static double iteration(walk_t *w, size_t c, tacit_draw_stats_t *stats) {
   return stats->accept_stat;
 }
 
-/* Fit the t to the later half of the states so far, four times; from then on few moves that are accepted are made up for by their number. */
+/* Fit the t to the later half of the states so far, four times; from then on few moves that are accepted are
+ * made up for by their number. */
 static void tune(walk_t *w, size_t iteration, double accept_rate) {
   (void)accept_rate;
   size_t n = w->n_warmup, done = iteration + 1;
@@ -191,7 +199,9 @@ static void tune(walk_t *w, size_t iteration, double accept_rate) {
     double accept = n_accepted / fmax(n_turns, 1);
     fit_t(w, (done - done / 2) * w->n_chains, w->warm + done / 2 * w->n_chains * w->d);
     w->slices = fmax(1 - accept, least_slices);
-    w->n_moves = done < n - n / 8 ? 1 : accept * accept * MOST_MOVES > 1 ? (size_t)round(1 / (accept * accept)) : MOST_MOVES;
+    w->n_moves = done < n - n / 8                   ? 1
+                 : accept * accept * MOST_MOVES > 1 ? (size_t)round(1 / (accept * accept))
+                                                    : MOST_MOVES;
     tacit_walk_forget_states(w); /* fit_t() had their place */
   }
 }

@@ -8,8 +8,8 @@
 #include "noise_aware/walk.h"
 
 /*
- * Up to so many coefficients a t is near the posterior. Beyond, where the process is wide in many directions, turns are seldom accepted
- * (0.02 to 0.25 at 20).
+ * Up to so many coefficients a t is near the posterior. Beyond, where the process is wide in many directions,
+ * turns are seldom accepted (0.02 to 0.25 at 20).
  */
 enum { MOST_TURNED = 12, START_HALVINGS = 30 };
 
@@ -37,7 +37,8 @@ void tacit_walk_forget_states(walk_t *w) {
   w->n_states = 0;
 }
 
-static void keep(const walk_t *w, size_t c, size_t row, const tacit_draw_stats_t *stats, tacit_draws_t *draws) {
+static void keep(const walk_t *w, size_t c, size_t row, const tacit_draw_stats_t *stats,
+                 tacit_draws_t *draws) {
   const tacit_parameters_t *parameters = w->posterior->parameters;
   const double *theta = w->theta + c * w->d;
   parameters->report(parameters->ctx, theta, tacit_draws_row(draws, c, row));
@@ -46,7 +47,8 @@ static void keep(const walk_t *w, size_t c, size_t row, const tacit_draw_stats_t
   kept->log_prior = parameters->log_prior(parameters->ctx, theta, NULL);
 }
 
-/* ---- an iteration of all chains, on threads: each has a generator, a state and a workspace of its own ---- */
+/* ---- an iteration of all chains, on threads: each has a generator, a state and a workspace of its own ----
+ */
 
 typedef struct step {
   walk_t *w;
@@ -69,7 +71,8 @@ static void free_own(tacit_aware_posterior_t *own) {
 }
 
 /* *own <- a posterior of the same releases, of several sites all of them, with a workspace of its own. */
-static tacit_status_t copy(const tacit_aware_posterior_t *of, tacit_aware_posterior_t **own, tacit_error_t *err) {
+static tacit_status_t copy(const tacit_aware_posterior_t *of, tacit_aware_posterior_t **own,
+                           tacit_error_t *err) {
   *own = tacit_alloc_zero(1, sizeof **own);
   if (*own == NULL) {
     return tacit_error_memory(err);
@@ -131,8 +134,9 @@ static void iterate(walk_t *w, tacit_pool_t *pool, const step_t *step, tacit_dra
 }
 
 /*
- * Start a chain from the normal approximation at the mode, or as far on the way there as the density is not far below the mode's: where
- * tails are heavy or the posterior is skewed a chain may not come back from there.
+ * Start a chain from the normal approximation at the mode, or as far on the way there as the density is not
+ * far below the mode's: where tails are heavy or the posterior is skewed a chain may not come back from
+ * there.
  */
 static tacit_status_t start(walk_t *w, size_t c, const double *mode, tacit_error_t *err) {
   const tacit_noise_aware_settings_t *settings = w->posterior->settings;
@@ -160,7 +164,9 @@ static tacit_status_t start(walk_t *w, size_t c, const double *mode, tacit_error
 
 static tacit_status_t run(walk_t *w, tacit_draws_t *draws, tacit_error_t *err) {
   tacit_pool_t *pool = NULL;
-  step_t step = {.w = w, .stats = tacit_alloc_zero(w->n_chains, sizeof *step.stats), .accept = tacit_alloc_zero(w->n_chains, sizeof *step.accept)};
+  step_t step = {.w = w,
+                 .stats = tacit_alloc_zero(w->n_chains, sizeof *step.stats),
+                 .accept = tacit_alloc_zero(w->n_chains, sizeof *step.accept)};
   tacit_status_t status = step.stats != NULL && step.accept != NULL ? TACIT_OK : tacit_error_memory(err);
   TACIT_THEN(status, tacit_pool_new(&pool, has_copies(w) ? w->posterior->settings->n_threads : 1, err));
   if (status == TACIT_OK) {
@@ -172,8 +178,9 @@ static tacit_status_t run(walk_t *w, tacit_draws_t *draws, tacit_error_t *err) {
   return status;
 }
 
-tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_moves_t *moves, const walk_start_t *from, tacit_draws_t *draws,
-                              double *mean, double *cov, tacit_error_t *err) {
+tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_moves_t *moves,
+                              const walk_start_t *from, tacit_draws_t *draws, double *mean, double *cov,
+                              tacit_error_t *err) {
   size_t d = posterior->surrogate->d, n = draws->n_chains;
   walk_t w = {.posterior = posterior, .moves = moves, .d = d, .n_chains = n, .n_warmup = draws->n_warmup};
   w.rngs = tacit_alloc_zero(n, sizeof *w.rngs);
@@ -216,8 +223,9 @@ tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_mov
   return status;
 }
 
-tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor, tacit_draws_t *draws,
-                                double *mean, double *cov, tacit_error_t *err) {
-  const walk_moves_t *moves = posterior->surrogate->d > MOST_TURNED ? &tacit_walk_trajectories : &tacit_walk_turns;
+tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor,
+                                tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err) {
+  const walk_moves_t *moves =
+      posterior->surrogate->d > MOST_TURNED ? &tacit_walk_trajectories : &tacit_walk_turns;
   return tacit_walk_run(posterior, moves, &(walk_start_t){mode, factor}, draws, mean, cov, err);
 }

@@ -1,4 +1,5 @@
-/* The density of many features: two passes over the pseudo-rows and some products of d numbers; see wide.h. */
+/* The density of many features: two passes over the pseudo-rows and some products of d numbers; see wide.h.
+ */
 #include "noise_aware/wide.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -10,7 +11,8 @@
 
 enum { MEAN, SLOPE, ETA, ONES, N_LINES };
 
-static tacit_status_t allocate(double **memory, size_t n_arrays, double **const arrays[], const size_t sizes[], tacit_error_t *err) {
+static tacit_status_t allocate(double **memory, size_t n_arrays, double **const arrays[],
+                               const size_t sizes[], tacit_error_t *err) {
   size_t total = 0;
   for (size_t i = 0; i < n_arrays; i++) {
     total += sizes[i];
@@ -23,15 +25,20 @@ static tacit_status_t allocate(double **memory, size_t n_arrays, double **const 
   return next != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
-tacit_status_t tacit_wide_init(tacit_wide_t *w, const tacit_rounds_t *rounds, const tacit_parameters_t *parameters,
-                               const tacit_noise_aware_settings_t *settings, tacit_rng_t *rng, tacit_error_t *err) {
+tacit_status_t tacit_wide_init(tacit_wide_t *w, const tacit_rounds_t *rounds,
+                               const tacit_parameters_t *parameters,
+                               const tacit_noise_aware_settings_t *settings, tacit_rng_t *rng,
+                               tacit_error_t *err) {
   const tacit_surrogate_t *s = rounds->surrogate;
   size_t d = s->d, n = s->n_rows, r = TACIT_AWARE_ROUNDS;
-  *w = (tacit_wide_t){.surrogate = s, .rounds = rounds, .parameters = parameters, .settings = settings, .rng = rng};
+  *w = (tacit_wide_t){
+      .surrogate = s, .rounds = rounds, .parameters = parameters, .settings = settings, .rng = rng};
   tacit_frame_t *f = &w->frame;
-  double **const arrays[] = {&f->whiten, &f->inverse, &f->error, &f->weights, &f->norms, &w->whiten, &w->theta,
-                             &w->rows,   &w->constant, &w->gain,   &w->centre, &w->back, &w->residual, &w->lines, &w->work};
-  const size_t sizes[] = {d * d, d * d, d * d, n, n, r * d * d, r * d, d * n, d, d, d, d * d, d, N_LINES * n, 2 * d * d + 4 * d};
+  double **const arrays[] = {&f->whiten, &f->inverse, &f->error,    &f->weights,  &f->norms,
+                             &w->whiten, &w->theta,   &w->rows,     &w->constant, &w->gain,
+                             &w->centre, &w->back,    &w->residual, &w->lines,    &w->work};
+  const size_t sizes[] = {d * d, d * d, d * d, n, n,           r * d * d,        r * d, d * n, d,
+                          d,     d,     d * d, d, N_LINES * n, 2 * d * d + 4 * d};
   tacit_status_t status = allocate(&w->memory, sizeof sizes / sizeof sizes[0], arrays, sizes, err);
   for (size_t k = 0; status == TACIT_OK && k < n; k++) {
     w->lines[ONES * n + k] = 1;
@@ -80,9 +87,10 @@ static void add_gradient(tacit_wide_t *w, const double *by_residual, double *gra
 }
 
 /*
- * rho, where it is near the reference, and no more than 1 + most_excess times that. The error of the information is one matrix, whatever theta is,
- * and no eigenvalue of it is near 1 where a budget is taken; as if it were drawn anew for every theta it could explain any score far enough away,
- * where many dimensions have all of their volume.
+ * rho, where it is near the reference, and no more than 1 + most_excess times that. The error of the
+ * information is one matrix, whatever theta is, and no eigenvalue of it is near 1 where a budget is taken; as
+ * if it were drawn anew for every theta it could explain any score far enough away, where many dimensions
+ * have all of their volume.
  */
 static double bounded(double rho, double reference, double *slope) {
   static const double most_excess = 4;

@@ -23,8 +23,8 @@ static void settle(tacit_wide_t *w, double *white) {
 }
 
 /*
- * error <- scale L (second moments as released - those of the pseudo-rows) L': what the moments say that the pseudo-rows lack. white (d, n_rows): L
- * x; lines (d, n_rows) and work 2 d^2: overwritten.
+ * error <- scale L (second moments as released - those of the pseudo-rows) L': what the moments say that the
+ * pseudo-rows lack. white (d, n_rows): L x; lines (d, n_rows) and work 2 d^2: overwritten.
  */
 static void correct(tacit_wide_t *w, double scale, const double *white, double *lines, double *work) {
   const tacit_surrogate_t *s = w->surrogate;
@@ -43,7 +43,8 @@ static void correct(tacit_wide_t *w, double scale, const double *white, double *
   }
 }
 
-/* Of the variance of a response: where all responses are certain rows would weigh nothing, and no mean over them could be taken. */
+/* Of the variance of a response: where all responses are certain rows would weigh nothing, and no mean over
+ * them could be taken. */
 static const double least_weight = 1e-12;
 
 static void raise_weights(tacit_wide_t *w) {
@@ -69,7 +70,8 @@ static spread_t spread_of(const tacit_wide_t *w) {
   return (spread_t){sum / total, fmax(square * total / (sum * sum) - 1, 0)};
 }
 
-tacit_status_t tacit_wide_take_moments(tacit_wide_t *w, const tacit_round_place_t *place, tacit_error_t *err) {
+tacit_status_t tacit_wide_take_moments(tacit_wide_t *w, const tacit_round_place_t *place,
+                                       tacit_error_t *err) {
   const tacit_surrogate_t *s = w->surrogate;
   size_t d = s->d, n = s->n_rows;
   double *memory = tacit_alloc_zero(n + 2 * d * n + 3 * d * d, sizeof *memory);
@@ -85,7 +87,9 @@ tacit_status_t tacit_wide_take_moments(tacit_wide_t *w, const tacit_round_place_
     spread_t of = spread_of(w);
     correct(w, of.mean, white, lines, lines + d * n);
     w->frame.doubt = 1 / w->rounds->weight;
-    w->frame.variance = s->entry_variance + of.variance * w->frame.doubt; /* the latter: where variances are, the moments do not tell */
+    w->frame.variance =
+        s->entry_variance +
+        of.variance * w->frame.doubt; /* the latter: where variances are, the moments do not tell */
   }
   tacit_free(memory);
   return status;
@@ -102,7 +106,8 @@ static void weigh(tacit_wide_t *w, const double *theta, double radius) {
     }
   }
   for (size_t k = 0; eta != NULL && k < n; k++) {
-    double v = tacit_family_moments(w->settings->family, w->settings->upper, eta[k]).variance, norm = v * w->frame.norms[k];
+    double v = tacit_family_moments(w->settings->family, w->settings->upper, eta[k]).variance,
+           norm = v * w->frame.norms[k];
     w->frame.weights[k] = norm > radius * radius ? v * radius * radius / norm : v;
   }
   tacit_free(eta);
@@ -122,8 +127,9 @@ static void take_along(size_t d, const double *a, double *rest, double *error) {
 }
 
 /*
- * error += what is released beyond what was expected, `rest`, shrunk by how much it varies beyond its noise; how sure that is. The level of all, and
- * what lies along the linear predictor, where the variance of responses would tell on it, are taken as released.
+ * error += what is released beyond what was expected, `rest`, shrunk by how much it varies beyond its noise;
+ * how sure that is. The level of all, and what lies along the linear predictor, where the variance of
+ * responses would tell on it, are taken as released.
  */
 static void believe(tacit_wide_t *w, const double *theta, double noise_var, double *rest, double *work) {
   size_t d = w->surrogate->d;
@@ -143,12 +149,15 @@ static void believe(tacit_wide_t *w, const double *theta, double noise_var, doub
   }
   w->frame.variance = by.variance;
   double seen = by.trust / (1 - by.trust) * noise_var,
-         uneven = spread_of(w).variance; /* so much is the pseudo-rows' doing, with weights as uneven as these */
+         uneven =
+             spread_of(w).variance; /* so much is the pseudo-rows' doing, with weights as uneven as these */
   w->frame.doubt = fmin(w->frame.doubt, seen / fmax(uneven, 1e-12));
 }
 
-/* rest <- the released information less that of the pseudo-rows and `error`; out: svec, noise of sd noise_sd, of n units. */
-static void subtract(tacit_wide_t *w, const double *released, const double *white, double *lines, double *rest) {
+/* rest <- the released information less that of the pseudo-rows and `error`; out: svec, noise of sd noise_sd,
+ * of n units. */
+static void subtract(tacit_wide_t *w, const double *released, const double *white, double *lines,
+                     double *rest) {
   const tacit_surrogate_t *s = w->surrogate;
   size_t d = s->d, n = s->n_rows;
   double *line = lines + d * n;
@@ -165,22 +174,26 @@ static void subtract(tacit_wide_t *w, const double *released, const double *whit
   }
 }
 
-tacit_status_t tacit_wide_learn_information(tacit_wide_t *w, const tacit_round_place_t *place, tacit_error_t *err) {
+tacit_status_t tacit_wide_learn_information(tacit_wide_t *w, const tacit_round_place_t *place,
+                                            tacit_error_t *err) {
   const tacit_surrogate_t *s = w->surrogate;
   size_t d = s->d, n = s->n_rows, m = d * (d + 1) / 2;
   double *memory = tacit_alloc_zero(n + 2 * d * n + n + 4 * d * d + m + d, sizeof *memory), noise_sd;
   if (memory == NULL) {
     return tacit_error_memory(err);
   }
-  double *mean_var = memory, *white = mean_var + n, *lines = white + d * n, *work = lines + d * n + n, *rest = work + 3 * d * d;
-  double *released = rest + d * d, *theta = released + m, multiplier = schedule_multiplier(place->settings->rho, place->share);
+  double *mean_var = memory, *white = mean_var + n, *lines = white + d * n, *work = lines + d * n + n,
+         *rest = work + 3 * d * d;
+  double *released = rest + d * d, *theta = released + m,
+         multiplier = schedule_multiplier(place->settings->rho, place->share);
   tacit_status_t status = tacit_aware_may_start(place->settings, err);
   TACIT_THEN(status, tacit_round_metric(s, place, w->frame.whiten, mean_var, err));
   if (status == TACIT_OK) {
     double radius = tacit_matrix_radius(d, w->frame.whiten, w->rounds->n, multiplier);
     memcpy(theta, place->theta, d * sizeof *theta);
     const tacit_aware_point_t at = {theta, w->frame.whiten, &radius, NULL};
-    status = tacit_aware_release_information(place->curator, place->settings, multiplier, &at, released, &noise_sd, err);
+    status = tacit_aware_release_information(place->curator, place->settings, multiplier, &at, released,
+                                             &noise_sd, err);
     if (status == TACIT_OK) {
       settle(w, white);
       weigh(w, theta, radius);

@@ -1,6 +1,7 @@
 /*
- * All rounds in d combinations. Around a point the stacked scores s have mean J (theta - .) and covariance C, what is not known of the information
- * included; J' C^-1 s tells of theta what s does, and its covariance J' C^-1 J is made the identity, the part of the information's error diagonal.
+ * All rounds in d combinations. Around a point the stacked scores s have mean J (theta - .) and covariance C,
+ * what is not known of the information included; J' C^-1 s tells of theta what s does, and its covariance J'
+ * C^-1 J is made the identity, the part of the information's error diagonal.
  */
 #include <math.h>
 #include <string.h>
@@ -16,15 +17,17 @@ enum { N_AROUND = 16 };
 typedef struct joiner {
   tacit_wide_t *w;
   const double *theta, *factor;
-  size_t d, n, width; /* width: d n_rounds */
+  size_t d, n, width;       /* width: d n_rounds */
   double *variance, *slope; /* (n_rows): of responses, averaged around theta */
   double *maps;             /* (n_rounds, d, d): how the error of the information acts on a round's score */
   double *from;             /* (n_rounds, d): theta - theta_j in the frame */
   double *spread;           /* (d, d): the posterior's covariance in the frame */
-  double common, excess[TACIT_AWARE_ROUNDS]; /* variance of the error of the information, and of a round's map by itself, as the frame's */
-  double trace;             /* of spread */
-  double *plain, *jacobian, *cov; /* (width, d), (width, d), (width, width); plain: of the pseudo-rows alone */
-  double *combine;          /* (d, width) */
+  double common, excess[TACIT_AWARE_ROUNDS]; /* variance of the error of the information, and of a round's map
+                                                by itself, as the frame's */
+  double trace;                              /* of spread */
+  double *plain, *jacobian,
+      *cov;                      /* (width, d), (width, d), (width, width); plain: of the pseudo-rows alone */
+  double *combine;               /* (d, width) */
   double *lines, *work, *memory; /* (width, n_rows), 6 d^2 + 4 d */
 } joiner_t;
 
@@ -58,14 +61,13 @@ static void average(joiner_t *j) {
 }
 
 /* 0: a test plants that the pseudo-rows are the records. */
-static double is_sound(void) {
-  return !TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY);
-}
+static double is_sound(void) { return !TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY); }
 
 /*
- * The level at which round r sees the information, whose rows weigh otherwise and whose slopes are those between its point and theta; excess: how
- * much that varies. How far pseudo-rows mislead about that is seen at the last point, where the information is released, and is taken to be some
- * times as much at those before it.
+ * The level at which round r sees the information, whose rows weigh otherwise and whose slopes are those
+ * between its point and theta; excess: how much that varies. How far pseudo-rows mislead about that is seen
+ * at the last point, where the information is released, and is taken to be some times as much at those before
+ * it.
  */
 static double level_of(joiner_t *j, size_t r) {
   const tacit_wide_t *w = j->w;
@@ -78,7 +80,8 @@ static double level_of(joiner_t *j, size_t r) {
   for (size_t k = 0; k < j->n; k++) {
     double there = tacit_family_moments(w->settings->family, w->settings->upper, eta[k]).slope;
     double weight = first[k] / w->whiten[r * j->d * j->d]; /* L is lower triangular and x_0 = 1 */
-    double ratio = weight * 0.5 * (there + j->slope[k]) / f->weights[k], share = s->weight[k] * f->weights[k] * f->norms[k];
+    double ratio = weight * 0.5 * (there + j->slope[k]) / f->weights[k],
+           share = s->weight[k] * f->weights[k] * f->norms[k];
     total += share;
     sum += share * ratio;
     square += share * ratio * ratio;
@@ -136,8 +139,8 @@ static void transpose(size_t d, const double *a, double *transposed) {
 }
 
 /*
- * What the error E of the information does to rounds a and b: map_a E D_a and map_b E D_b have covariance variance map_a (D_a . D_b I + D_b D_a')
- * map_b', of which the mean over the posterior is added to the block.
+ * What the error E of the information does to rounds a and b: map_a E D_a and map_b E D_b have covariance
+ * variance map_a (D_a . D_b I + D_b D_a') map_b', of which the mean over the posterior is added to the block.
  */
 static void add_error(joiner_t *j, size_t a, size_t b) {
   size_t d = j->d;
@@ -155,7 +158,8 @@ static void add_error(joiner_t *j, size_t a, size_t b) {
   }
 }
 
-/* cov, lower triangle of blocks: sampling, the error of the information, noise, doubt, and what the number of units may be off by. */
+/* cov, lower triangle of blocks: sampling, the error of the information, noise, doubt, and what the number of
+ * units may be off by. */
 static void fill_covariance(joiner_t *j, const double *mean) {
   const tacit_wide_t *w = j->w;
   const tacit_rounds_t *r = w->rounds;
@@ -170,7 +174,8 @@ static void fill_covariance(joiner_t *j, const double *mean) {
       tacit_aware_kernel()->project(n, d, d, weighted, r->rows + b * d * n, block);
       for (size_t i = 0; i < d * d; i++) {
         size_t row = a * d + i / d, column = b * d + i % d;
-        j->cov[row * j->width + column] = block[i] + (a == b ? r->doubt[a * d * d + i] : 0) + (row == column ? r->noise_var[a] : 0) +
+        j->cov[row * j->width + column] = block[i] + (a == b ? r->doubt[a * d * d + i] : 0) +
+                                          (row == column ? r->noise_var[a] : 0) +
                                           r->n_error * r->n_error * mean[row] * mean[column];
       }
       add_error(j, a, b);
@@ -184,7 +189,8 @@ static void fill_mean(joiner_t *j, double *mean) {
   const tacit_surrogate_t *s = w->surrogate;
   const tacit_rounds_t *r = w->rounds;
   size_t d = j->d, n = j->n;
-  double *weighted = j->lines, *line = weighted + d * n, *moved = j->work, *half = moved + d, *act = half + d * d, *here = act + d * d;
+  double *weighted = j->lines, *line = weighted + d * n, *moved = j->work, *half = moved + d,
+         *act = half + d * d, *here = act + d * d;
   for (size_t k = 0; k < n; k++) {
     line[k] = r->n * s->weight[k] * j->slope[k];
   }
@@ -234,7 +240,8 @@ static bool fill_combination(joiner_t *j, double *information) {
   return true;
 }
 
-/* seen (n_rounds, d, d) <- combine times the maps; sum <- their sum; gains <- covariance of the information's error for |D|^2 = 1. */
+/* seen (n_rounds, d, d) <- combine times the maps; sum <- their sum; gains <- covariance of the information's
+ * error for |D|^2 = 1. */
 static void fill_seen(joiner_t *j, double *seen, double *sum, double *gains) {
   size_t d = j->d;
   double *part = j->work;
@@ -256,11 +263,13 @@ static void fill_seen(joiner_t *j, double *seen, double *sum, double *gains) {
   }
 }
 
-/* rotation (d, d) <- Q' L^-1, information = L L', Q the eigenvectors of L^-1 gains L^-T, whose eigenvalues w->gain takes. */
+/* rotation (d, d) <- Q' L^-1, information = L L', Q the eigenvectors of L^-1 gains L^-T, whose eigenvalues
+ * w->gain takes. */
 static bool rotate(joiner_t *j, const double *information, const double *gains, double *rotation) {
   tacit_wide_t *w = j->w;
   size_t d = j->d;
-  double *factor = j->work, *inverse = factor + d * d, *half = inverse + d * d, *whitened = half + d * d, *vectors = whitened + d * d;
+  double *factor = j->work, *inverse = factor + d * d, *half = inverse + d * d, *whitened = half + d * d,
+         *vectors = whitened + d * d;
   memcpy(factor, information, d * d * sizeof *factor);
   if (!tacit_cholesky(d, factor)) {
     return false;
@@ -273,13 +282,15 @@ static bool rotate(joiner_t *j, const double *information, const double *gains, 
   tacit_eigen(d, whitened, w->gain, vectors);
   transpose(d, vectors, half);
   tacit_aware_kernel()->multiply(d, d, d, half, inverse, rotation);
-  for (size_t i = 0; i < d; i++) { /* no variance below a twentieth of what it is on average, wherever theta is */
+  for (size_t i = 0; i < d;
+       i++) { /* no variance below a twentieth of what it is on average, wherever theta is */
     w->gain[i] = fmax(fmin(w->gain[i], 0.95 / fmax(w->reference, 1e-300)), 0);
   }
   return true;
 }
 
-/* centre and reference: the rounds' distances from theta, weighed as they are seen; centre lacks what the residual at theta adds. */
+/* centre and reference: the rounds' distances from theta, weighed as they are seen; centre lacks what the
+ * residual at theta adds. */
 static void place_centre(joiner_t *j, const double *seen, const double *sum) {
   tacit_wide_t *w = j->w;
   size_t d = j->d;
@@ -294,12 +305,14 @@ static void place_centre(joiner_t *j, const double *seen, const double *sum) {
   w->reference = j->trace + tacit_dot(d, at, at);
 }
 
-/* back: from residuals, which move by rotation information (theta - .), to the frame; centre: what they are at theta brings nothing. */
+/* back: from residuals, which move by rotation information (theta - .), to the frame; centre: what they are
+ * at theta brings nothing. */
 static void place_back(joiner_t *j, const double *rotation) {
   tacit_wide_t *w = j->w;
   size_t d = j->d;
   double *at = j->work;
-  for (size_t i = 0; i < d; i++) { /* (rotation information)^-1 = rotation', the information being (rotation' rotation)^-1 */
+  for (size_t i = 0; i < d;
+       i++) { /* (rotation information)^-1 = rotation', the information being (rotation' rotation)^-1 */
     tacit_frame_coordinates(&w->frame, d, rotation + i * d, at);
     for (size_t a = 0; a < d; a++) {
       w->back[a * d + i] = at[a];
@@ -312,16 +325,17 @@ static void place_back(joiner_t *j, const double *rotation) {
 }
 
 /*
- * rows and constant of what is evaluated, for the combination `rotated` (d, width). The information's error adds to how the means of the combination
- * move with theta; they are multiplied by a matrix that makes them do so at theta, J_rotated (plain_rotated)^-1, rather than get a linear term, which
- * far away would go on where means end.
+ * rows and constant of what is evaluated, for the combination `rotated` (d, width). The information's error
+ * adds to how the means of the combination move with theta; they are multiplied by a matrix that makes them
+ * do so at theta, J_rotated (plain_rotated)^-1, rather than get a linear term, which far away would go on
+ * where means end.
  */
 static bool fill_evaluated(joiner_t *j, const double *mean, const double *rotated) {
   tacit_wide_t *w = j->w;
   const tacit_rounds_t *r = w->rounds;
   size_t d = j->d, n = j->n;
-  double *plain = j->work, *all = plain + d * d, *gram = all + d * d, *times = gram + d * d, *half = times + d * d, *whiten = half + d * d,
-         *combined = j->lines;
+  double *plain = j->work, *all = plain + d * d, *gram = all + d * d, *times = gram + d * d,
+         *half = times + d * d, *whiten = half + d * d, *combined = j->lines;
   transpose(d, w->frame.whiten, whiten);
   tacit_aware_kernel()->multiply(d, j->width, d, rotated, j->plain, half);
   tacit_aware_kernel()->multiply(d, d, d, half, whiten, plain);
@@ -352,8 +366,9 @@ static bool fill_evaluated(joiner_t *j, const double *mean, const double *rotate
 
 static bool join(joiner_t *j, double *memory) {
   size_t d = j->d, n_rounds = j->w->rounds->n_rounds;
-  double *mean = memory, *information = mean + j->width, *seen = information + d * d, *sum = seen + n_rounds * d * d, *gains = sum + d * d,
-         *rotation = gains + d * d, *rotated = rotation + d * d;
+  double *mean = memory, *information = mean + j->width, *seen = information + d * d,
+         *sum = seen + n_rounds * d * d, *gains = sum + d * d, *rotation = gains + d * d,
+         *rotated = rotation + d * d;
   average(j);
   place_rounds(j);
   fill_spread(j);
@@ -376,11 +391,29 @@ static bool join(joiner_t *j, double *memory) {
 }
 
 /* False: numbers cannot hold what scores say around theta. */
-static tacit_status_t join_at(tacit_wide_t *w, const double *theta, const double *factor, bool *is_joined, tacit_error_t *err) {
+static tacit_status_t join_at(tacit_wide_t *w, const double *theta, const double *factor, bool *is_joined,
+                              tacit_error_t *err) {
   size_t d = w->surrogate->d, n = w->surrogate->n_rows, r = w->rounds->n_rounds, width = r * d;
-  joiner_t j = {.w = w, .theta = theta, .factor = factor, .d = d, .n = n, .width = width, .common = is_sound() * w->frame.variance};
-  double **const arrays[] = {&j.variance, &j.slope, &j.maps, &j.from, &j.spread, &j.plain, &j.jacobian, &j.cov, &j.combine, &j.lines, &j.work};
-  const size_t sizes[] = {n, n, r * d * d, r * d, d * d, width * d, width * d, width * width, d * width, (width + 2) * n, 6 * d * d + 4 * d + n};
+  joiner_t j = {.w = w,
+                .theta = theta,
+                .factor = factor,
+                .d = d,
+                .n = n,
+                .width = width,
+                .common = is_sound() * w->frame.variance};
+  double **const arrays[] = {&j.variance, &j.slope, &j.maps,    &j.from,  &j.spread, &j.plain,
+                             &j.jacobian, &j.cov,   &j.combine, &j.lines, &j.work};
+  const size_t sizes[] = {n,
+                          n,
+                          r * d * d,
+                          r * d,
+                          d * d,
+                          width * d,
+                          width * d,
+                          width * width,
+                          d * width,
+                          (width + 2) * n,
+                          6 * d * d + 4 * d + n};
   size_t more = width + (4 + r) * d * d + d * width, total = more;
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     total += sizes[i];
@@ -399,10 +432,12 @@ static tacit_status_t join_at(tacit_wide_t *w, const double *theta, const double
 }
 
 /*
- * Scores that fit no data of this kind lead to where all responses are as good as certain, and a combination that is best around there cannot be
- * formed. One that is best nearer to the origin can; it is not what intervals there should rest on, which is remembered.
+ * Scores that fit no data of this kind lead to where all responses are as good as certain, and a combination
+ * that is best around there cannot be formed. One that is best nearer to the origin can; it is not what
+ * intervals there should rest on, which is remembered.
  */
-tacit_status_t tacit_wide_join(tacit_wide_t *w, const double *theta, const double *factor, tacit_error_t *err) {
+tacit_status_t tacit_wide_join(tacit_wide_t *w, const double *theta, const double *factor,
+                               tacit_error_t *err) {
   enum { N_TRIES = 8 };
   double point[TACIT_NOISE_AWARE_MAX_FEATURES];
   bool is_joined = false;
@@ -416,5 +451,6 @@ tacit_status_t tacit_wide_join(tacit_wide_t *w, const double *theta, const doubl
   }
   return status != TACIT_OK || is_joined
              ? status
-             : tacit_error_set(err, TACIT_ERR_NUMERIC, "releases", "the covariance of the released scores is not positive");
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "releases",
+                               "the covariance of the released scores is not positive");
 }

@@ -10,9 +10,10 @@
 #include "sample/vcorr.h"
 
 /*
- * Proposals so far away that noise would drown any log ratio are rejected without a release. The rule is symmetric
- * in the two points and public, so the chain stays exact; it spares the budget after a divergent trajectory. So are those
- * that would need more noise than the variance that a correction distribution is for.
+ * Proposals so far away that noise would drown any log ratio are rejected without a release. The rule is
+ * symmetric in the two points and public, so the chain stays exact; it spares the budget after a divergent
+ * trajectory. So are those that would need more noise than the variance that a correction distribution is
+ * for.
  */
 static void drop_hopeless(tacit_run_t *run) {
   static const double max_noise_sd = 1e5;
@@ -37,46 +38,53 @@ static void move(tacit_run_t *run, size_t c) {
 static tacit_status_t release_ratios(tacit_run_t *run, size_t n, tacit_error_t *err) {
   const tacit_sampler_settings_t *s = run->settings;
   if (tacit_decision_is_sampled_ratio(run->traits.decision)) {
-    return tacit_curator_release_sampled_log_ratio(run->curator, n, run->packed_a, run->packed_b, s->sampling_rate,
-                                                   s->noise_multiplier_ratio, run->log_ratio, run->noise_sd, err);
+    return tacit_curator_release_sampled_log_ratio(run->curator, n, run->packed_a, run->packed_b,
+                                                   s->sampling_rate, s->noise_multiplier_ratio,
+                                                   run->log_ratio, run->noise_sd, err);
   }
-  return tacit_curator_release_log_ratio(run->curator, n, run->packed_a, run->packed_b, s->noise_multiplier_ratio,
-                                         run->log_ratio, run->noise_sd, err);
+  return tacit_curator_release_log_ratio(run->curator, n, run->packed_a, run->packed_b,
+                                         s->noise_multiplier_ratio, run->log_ratio, run->noise_sd, err);
 }
 
-tacit_status_t tacit_barker_check(tacit_traits_t traits, const tacit_curator_t *curator, const tacit_sampler_settings_t *s,
-                                  tacit_error_t *err) {
+tacit_status_t tacit_barker_check(tacit_traits_t traits, const tacit_curator_t *curator,
+                                  const tacit_sampler_settings_t *s, tacit_error_t *err) {
   bool is_vcorr = s->barker_test == TACIT_BARKER_VCORR;
   if (traits.decision != TACIT_DECISION_SAMPLED_BARKER) {
     return TACIT_OK;
   }
-  if (!(s->ratio_variance > 0 && s->ratio_variance <= 1000) || (is_vcorr && tacit_vcorr_find(s->ratio_variance) == NULL)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ratio_variance",
-                           is_vcorr ? "a correction distribution is known for variance 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 or 3, not %g"
-                                    : "the variance of the noise in the log ratio must be above 0 and at most 1000, not %g",
-                           s->ratio_variance);
+  if (!(s->ratio_variance > 0 && s->ratio_variance <= 1000) ||
+      (is_vcorr && tacit_vcorr_find(s->ratio_variance) == NULL)) {
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "ratio_variance",
+        is_vcorr
+            ? "a correction distribution is known for variance 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 or 3, not %g"
+            : "the variance of the noise in the log ratio must be above 0 and at most 1000, not %g",
+        s->ratio_variance);
   }
   double noise_sd = s->noise_multiplier_ratio * tacit_curator_sensitivity_factor(curator) *
                     tacit_curator_sampled_ratio_bound(s->sampling_rate, s->accept_rule.max_bound);
   if (!(noise_sd <= sqrt(s->ratio_variance) * (1 + 1e-12))) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise_multiplier_ratio",
-                           "noise of sd %.4g in the log ratio is more than the variance %g allows: shorter steps or a smaller "
-                           "noise multiplier are needed",
-                           noise_sd, s->ratio_variance);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "noise_multiplier_ratio",
+        "noise of sd %.4g in the log ratio is more than the variance %g allows: shorter steps or a smaller "
+        "noise multiplier are needed",
+        noise_sd, s->ratio_variance);
   }
   return TACIT_OK;
 }
 
-/* Barker's test: of the ratio less its penalty, or with a correction distribution and what noise is lacking. */
+/* Barker's test: of the ratio less its penalty, or with a correction distribution and what noise is lacking.
+ */
 static double barker_probability(const tacit_sampler_settings_t *s, double noisy_ratio, double variance) {
   if (s->barker_test == TACIT_BARKER_VCORR) {
-    return tacit_vcorr_accept(tacit_vcorr_find(s->ratio_variance), noisy_ratio, fmax(s->ratio_variance - variance, 0));
+    return tacit_vcorr_accept(tacit_vcorr_find(s->ratio_variance), noisy_ratio,
+                              fmax(s->ratio_variance - variance, 0));
   }
   return 1 / (1 + exp((TACIT_IS_PLANTED(TACIT_FAULT_NO_PENALTY) ? 0 : 0.5 * variance) - noisy_ratio));
 }
 
-double tacit_accept_probability(const tacit_sampler_settings_t *s, tacit_decision_t decision, double noisy_ratio,
-                                double noise_sd) {
+double tacit_accept_probability(const tacit_sampler_settings_t *s, tacit_decision_t decision,
+                                double noisy_ratio, double noise_sd) {
   double variance = noise_sd * noise_sd;
   if (isnan(noisy_ratio) || decision == TACIT_DECISION_SAMPLED_BARKER) {
     return isnan(noisy_ratio) ? 0 : barker_probability(s, noisy_ratio, variance);
@@ -94,7 +102,8 @@ static tacit_status_t decide_by_ratios(tacit_run_t *run, size_t n, tacit_error_t
       run->tally.ratio_noise += run->noise_sd[i] * run->noise_sd[i];
     }
     double ratio = run->log_ratio[i] + run->log_prior_prop[c] - run->log_prior[c] + run->correction[c];
-    run->accept_prob[c] = tacit_accept_probability(run->settings, run->traits.decision, ratio, run->noise_sd[i]);
+    run->accept_prob[c] =
+        tacit_accept_probability(run->settings, run->traits.decision, ratio, run->noise_sd[i]);
     if (tacit_rng_uniform(run->rngs[c]) < run->accept_prob[c]) {
       move(run, c);
     }
@@ -103,7 +112,8 @@ static tacit_status_t decide_by_ratios(tacit_run_t *run, size_t n, tacit_error_t
 }
 
 /* Gradients of the prior, packed over the places of the proposals' own. */
-static tacit_status_t decide_langevin(tacit_run_t *run, const tacit_accept_pairs_t *pairs, tacit_error_t *err) {
+static tacit_status_t decide_langevin(tacit_run_t *run, const tacit_accept_pairs_t *pairs,
+                                      tacit_error_t *err) {
   size_t d = run->dim;
   for (size_t i = 0; i < pairs->n; i++) {
     size_t c = run->packed_chain[i];
@@ -124,9 +134,15 @@ static tacit_status_t decide_by_bits(tacit_run_t *run, size_t n, tacit_error_t *
   tacit_minibatch_rule_t rule = tacit_minibatch_rule_of(run->method, run->settings);
   tacit_status_t status;
   switch (run->traits.decision) {
-    case TACIT_DECISION_MINIBATCH: status = tacit_curator_release_minibatch_accept(run->curator, &rule, &pairs, err); break;
-    case TACIT_DECISION_LANGEVIN: status = decide_langevin(run, &pairs, err); break;
-    default: status = tacit_curator_release_accept(run->curator, &run->settings->accept_rule, &pairs, err); break;
+  case TACIT_DECISION_MINIBATCH:
+    status = tacit_curator_release_minibatch_accept(run->curator, &rule, &pairs, err);
+    break;
+  case TACIT_DECISION_LANGEVIN:
+    status = decide_langevin(run, &pairs, err);
+    break;
+  default:
+    status = tacit_curator_release_accept(run->curator, &run->settings->accept_rule, &pairs, err);
+    break;
   }
   for (size_t i = 0; status == TACIT_OK && i < n; i++) {
     size_t c = run->packed_chain[i];

@@ -1,6 +1,7 @@
 /*
- * Tuning of the exposed hmc during warm-up: step size by dual averaging [Hoffman2014, section 3.2], the metric
- * from pooled draws of windows that double. Never for private methods: nothing is tuned on private data.
+ * Tuning of the exposed hmc during warm-up: step size by dual averaging [Hoffman2014, section 3.2], the
+ * metric from pooled draws of windows that double. Never for private methods: nothing is tuned on private
+ * data.
  */
 #include <math.h>
 #include <string.h>
@@ -37,8 +38,8 @@ static tacit_status_t make_dense(tacit_metric_t *metric, tacit_error_t *err) {
   return TACIT_OK;
 }
 
-tacit_status_t tacit_adapt_init(tacit_adapt_t *adapt, tacit_metric_t *metric, double step_size, size_t n_warmup,
-                                tacit_error_t *err) {
+tacit_status_t tacit_adapt_init(tacit_adapt_t *adapt, tacit_metric_t *metric, double step_size,
+                                size_t n_warmup, tacit_error_t *err) {
   *adapt = (tacit_adapt_t){.n_warmup = n_warmup, .step_size = step_size};
   size_t dim = metric->dim;
   if (!metric->is_dense && dim <= MOST_DENSE) {

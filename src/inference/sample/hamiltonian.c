@@ -1,8 +1,9 @@
 /*
  * Hamiltonian Monte Carlo, plain (hmc) and private (dp-hmc) [Raisa2021, Algorithm 1], with reuse of released
  * gradients: (theta, u) is the state, so that k iterations of L steps need k L + 1 gradient releases. Exact
- * whatever the distribution of the gradient noise, as long as it depends on theta alone (docs/theory.md, "Gradient
- * reuse"); departs from [Raisa2021, Algorithm 1], which redraws the first gradient of each trajectory.
+ * whatever the distribution of the gradient noise, as long as it depends on theta alone (docs/theory.md,
+ * "Gradient reuse"); departs from [Raisa2021, Algorithm 1], which redraws the first gradient of each
+ * trajectory.
  */
 #include <math.h>
 #include <string.h>
@@ -43,8 +44,7 @@ static void kick(tacit_run_t *run, size_t c, double weight) {
   run->log_prior_prop[c] =
       run->parameters->log_prior(run->parameters->ctx, run->theta_prop + c * d, prior_grad);
   for (size_t j = 0; j < d; j++) {
-    run->momentum[c * d + j] +=
-        weight * run->step_size[c] * (run->grad_prop[c * d + j] + prior_grad[j]);
+    run->momentum[c * d + j] += weight * run->step_size[c] * (run->grad_prop[c * d + j] + prior_grad[j]);
   }
 }
 

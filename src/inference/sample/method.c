@@ -6,29 +6,39 @@
 
 static const tacit_method_t methods[] = {
     {"noise-aware", true, false, true,
-     "six releases, then the posterior given them, their noise included (bernoulli; poisson: seven; gaussian: five to seven)"},
+     "six releases, then the posterior given them, their noise included (bernoulli; poisson: seven; "
+     "gaussian: five to seven)"},
     {"dp-barker", true, true, false,
      "private random walk: nothing but Barker's accept/reject bit is released, no noise anywhere"},
     {"dp-barker-vcorr", true, false, false,
-     "Barker's test of a noisy ratio from Poisson minibatches, with the correction variable that comes nearest; approximate"},
-    {"dp-fast-mh", true, true, false, "private TunaMH: Barker's bit from a random minibatch, with public constants"},
+     "Barker's test of a noisy ratio from Poisson minibatches, with the correction variable that comes "
+     "nearest; approximate"},
+    {"dp-fast-mh", true, true, false,
+     "private TunaMH: Barker's bit from a random minibatch, with public constants"},
     {"dp-fast-mh-full", true, true, false, "the same from all records: as dp-barker, all components at once"},
     {"dp-hmc", true, true, false,
      "private Hamiltonian Monte Carlo: noisy clipped gradients, penalty-corrected acceptance"},
     {"dp-mala", true, true, false,
-     "private Langevin: the proposal's noise hides the gradient, the decision costs little; bernoulli, categorical"},
+     "private Langevin: the proposal's noise hides the gradient, the decision costs little; bernoulli, "
+     "categorical"},
     {"dp-penalty", true, true, false,
      "private random-walk Metropolis with penalty-corrected noisy acceptance (full, one-component, guided)"},
     {"dp-penalty-subsampled", true, false, false,
      "the same from Poisson minibatches; nearly exact as long as the sampling noise is nearly normal"},
-    {"dp-sghmc", true, false, false, "private stochastic gradient HMC with friction, Poisson minibatches; no acceptance test"},
-    {"dp-sgld", true, false, false, "private stochastic gradient Langevin dynamics, Poisson minibatches; no acceptance test"},
-    {"dp-sgnht", true, false, false, "private stochastic gradient Nose-Hoover thermostat, Poisson minibatches; no acceptance test"},
+    {"dp-sghmc", true, false, false,
+     "private stochastic gradient HMC with friction, Poisson minibatches; no acceptance test"},
+    {"dp-sgld", true, false, false,
+     "private stochastic gradient Langevin dynamics, Poisson minibatches; no acceptance test"},
+    {"dp-sgnht", true, false, false,
+     "private stochastic gradient Nose-Hoover thermostat, Poisson minibatches; no acceptance test"},
     {"hmc", false, true, false, "Hamiltonian Monte Carlo, the baseline: NOT PRIVATE, needs --exposed"},
     {"rwmh", false, true, false, "random-walk Metropolis, the baseline: NOT PRIVATE, needs --exposed"},
-    {"sghmc", false, false, false, "stochastic gradient HMC with friction, the baseline: NOT PRIVATE, needs --exposed"},
-    {"sghmc-naive", false, false, false, "the same without friction, too hot by design: NOT PRIVATE, needs --exposed"},
-    {"tunamh", false, true, false, "minibatch Metropolis, exact where no log ratio is clipped, the baseline: NOT PRIVATE, needs --exposed"},
+    {"sghmc", false, false, false,
+     "stochastic gradient HMC with friction, the baseline: NOT PRIVATE, needs --exposed"},
+    {"sghmc-naive", false, false, false,
+     "the same without friction, too hot by design: NOT PRIVATE, needs --exposed"},
+    {"tunamh", false, true, false,
+     "minibatch Metropolis, exact where no log ratio is clipped, the baseline: NOT PRIVATE, needs --exposed"},
 };
 
 /* In the same order. */
@@ -91,7 +101,8 @@ bool tacit_sampler_is_exact(const tacit_method_t *method, const tacit_sampler_se
   bool is_full_batch = !method->is_one_off &&
                        tacit_decision_is_sampled_ratio(tacit_method_traits(method, settings).decision) &&
                        settings->sampling_rate >= 1;
-  bool is_corrected = strcmp(method->name, "dp-barker-vcorr") != 0 || settings->barker_test == TACIT_BARKER_PENALTY;
+  bool is_corrected =
+      strcmp(method->name, "dp-barker-vcorr") != 0 || settings->barker_test == TACIT_BARKER_PENALTY;
   return method->is_exact || (is_full_batch && is_corrected);
 }
 
@@ -105,8 +116,9 @@ bool tacit_method_is_by_minibatch(const tacit_method_t *method, const tacit_samp
 }
 
 tacit_status_t tacit_method_check(const tacit_method_t *method, tacit_error_t *err) {
-  return !method->is_one_off ? TACIT_OK
-                             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
-                                               "method %s is not a chain of releases: call tacit_noise_aware_fit()",
-                                               method->name);
+  return !method->is_one_off
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
+                               "method %s is not a chain of releases: call tacit_noise_aware_fit()",
+                               method->name);
 }

@@ -15,7 +15,8 @@ static const double target_penalty_sd = 2;
 static const double target_penalty_sd_hamiltonian = 1.2;
 /* Variance of the energy error that gradient noise may add over a trajectory. */
 static const double target_energy_variance = 1;
-/* Shares of the budget: for a start by released gradients; for the curvature; for counts of gradient norms. */
+/* Shares of the budget: for a start by released gradients; for the curvature; for counts of gradient norms.
+ */
 static const double start_share = 0.08, metric_share = 0.04, norms_share = 0.02;
 
 enum { exposed_draws = 1000, exposed_warmup = 1000 };
@@ -25,9 +26,9 @@ static bool is_hamiltonian(const tacit_planner_t *planner) {
 }
 
 /*
- * Length of a random walk's move in posterior sds: with noisy ratios the usual 2.4; where the cost grows with the square of
- * the length, shorter, as is best at about 8 iterations for each independent draw that the budget buys
- * (docs/theory.md, section 13).
+ * Length of a random walk's move in posterior sds: with noisy ratios the usual 2.4; where the cost grows with
+ * the square of the length, shorter, as is best at about 8 iterations for each independent draw that the
+ * budget buys (docs/theory.md, section 13).
  */
 static double walk_length(tacit_decision_t decision, const tacit_accept_rule_t *rule) {
   if (decision == TACIT_DECISION_RATIO || decision == TACIT_DECISION_SAMPLED_RATIO) {
@@ -68,14 +69,15 @@ tacit_status_t tacit_plan_typical_bound(tacit_planner_t *planner, tacit_error_t 
       move[j] = 0;
     }
   }
-  double bound = is_single ? sqrt(square)
-                           : tacit_curator_public_ratio_bound(planner->request->curator, origin, move);
+  double bound =
+      is_single ? sqrt(square) : tacit_curator_public_ratio_bound(planner->request->curator, origin, move);
   tacit_free(move);
   planner->typical_bound = bound;
   if (!isfinite(bound)) {
-    return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "clip_bound_ratio",
-                           "one record's log-likelihood ratio has no bound in this model: give a clip bound for "
-                           "ratios (--clip-ratio)");
+    return tacit_error_set(
+        err, TACIT_ERR_SENSITIVITY, "clip_bound_ratio",
+        "one record's log-likelihood ratio has no bound in this model: give a clip bound for "
+        "ratios (--clip-ratio)");
   }
   return TACIT_OK;
 }
@@ -112,8 +114,8 @@ static double cost(const tacit_planner_t *planner, double n) {
 }
 
 /*
- * Most iterations that rho pays for, found from the linear cost; a hair less, so that rounding cannot refuse, but
- * more than fit_noise() fits to, so that rounding cannot lose the last iteration either.
+ * Most iterations that rho pays for, found from the linear cost; a hair less, so that rounding cannot refuse,
+ * but more than fit_noise() fits to, so that rounding cannot lose the last iteration either.
  */
 static double affordable(const tacit_planner_t *planner) {
   double fixed = cost(planner, 0), slope = cost(planner, 1) - fixed;
@@ -166,7 +168,8 @@ double tacit_plan_wanted(const tacit_sampler_settings_t *s) {
   return (double)s->n_draws * (double)s->thin + floor(warmup);
 }
 
-tacit_status_t tacit_plan_split(tacit_sampler_settings_t *s, double n, tacit_plan_t *plan, tacit_error_t *err) {
+tacit_status_t tacit_plan_split(tacit_sampler_settings_t *s, double n, tacit_plan_t *plan,
+                                tacit_error_t *err) {
   if (n < (double)s->thin || n < 1) {
     return tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                            "the budget does not pay for one draw of each of %zu chains with these settings: "
@@ -223,9 +226,7 @@ tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan,
   return TACIT_OK;
 }
 
-static double multiplier_for(double n_releases, double rho) {
-  return sqrt(n_releases / (2 * rho));
-}
+static double multiplier_for(double n_releases, double rho) { return sqrt(n_releases / (2 * rho)); }
 
 /* Releases that tune, of small shares of the budget. After the start, whose steps say how many there are. */
 static void plan_tuning(tacit_planner_t *planner) {
@@ -256,9 +257,10 @@ static void plan_start(tacit_planner_t *planner) {
   planner->rho -= n / (2 * s->noise_multiplier_init * s->noise_multiplier_init);
 }
 
-/* scale <- posterior sds to expect, those of the metric: what the public facts of the data suggest where the user gives none. */
-static tacit_status_t set_scale(const tacit_plan_request_t *request, tacit_sampler_settings_t *settings, double *scale,
-                                double *inv_metric, tacit_error_t *err) {
+/* scale <- posterior sds to expect, those of the metric: what the public facts of the data suggest where the
+ * user gives none. */
+static tacit_status_t set_scale(const tacit_plan_request_t *request, tacit_sampler_settings_t *settings,
+                                double *scale, double *inv_metric, tacit_error_t *err) {
   size_t d = request->parameters->dim;
   tacit_metric_t metric;
   if (settings->inv_metric == NULL) { /* else the array may hold the user's own */
@@ -268,7 +270,8 @@ static tacit_status_t set_scale(const tacit_plan_request_t *request, tacit_sampl
     settings->inv_metric = inv_metric;
     settings->inv_metric_is_dense = false;
   }
-  tacit_status_t status = tacit_metric_init(&metric, d, settings->inv_metric, settings->inv_metric_is_dense, err);
+  tacit_status_t status =
+      tacit_metric_init(&metric, d, settings->inv_metric, settings->inv_metric_is_dense, err);
   for (size_t j = 0; status == TACIT_OK && j < d; j++) {
     scale[j] = sqrt(metric.inv_metric[metric.is_dense ? j * d + j : j]);
   }
@@ -279,7 +282,8 @@ static tacit_status_t set_scale(const tacit_plan_request_t *request, tacit_sampl
 tacit_status_t tacit_plan(const tacit_method_t *method, const tacit_plan_request_t *request,
                           tacit_sampler_settings_t *settings, double *inv_metric, tacit_plan_t *plan,
                           tacit_error_t *err) {
-  *plan = (tacit_plan_t){.penalty_sd = NAN, .grad_noise_sd = NAN, .grad_noise = NAN, .rho = NAN, .epsilon = NAN};
+  *plan =
+      (tacit_plan_t){.penalty_sd = NAN, .grad_noise_sd = NAN, .grad_noise = NAN, .rho = NAN, .epsilon = NAN};
   size_t d = request->parameters->dim;
   tacit_status_t status = tacit_method_check(method, err);
   if (status != TACIT_OK) {

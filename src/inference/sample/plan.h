@@ -24,10 +24,12 @@ TACIT_MUST_USE tacit_status_t tacit_plan_check_grad_bound(const tacit_planner_t 
 /* Iterations that the user asked for; 0: none in particular. */
 double tacit_plan_wanted(const tacit_sampler_settings_t *settings);
 /* Warm-up and draws of n iterations; TACIT_ERR_BUDGET if n is too few for one draw. */
-TACIT_MUST_USE tacit_status_t tacit_plan_split(tacit_sampler_settings_t *settings, double n, tacit_plan_t *plan,
-                                               tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_plan_scheduled(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_plan_split(tacit_sampler_settings_t *settings, double n,
+                                               tacit_plan_t *plan, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_plan_gaussian(tacit_planner_t *planner, tacit_plan_t *plan,
+                                                  tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_plan_scheduled(tacit_planner_t *planner, tacit_plan_t *plan,
+                                                   tacit_error_t *err);
 /* plan->ess, ->ess_wide, ->width and ->grad_noise */
 void tacit_plan_forecast(const tacit_planner_t *planner, tacit_plan_t *plan);
 /* What minibatch and stochastic methods need besides; also for exposed ones. */

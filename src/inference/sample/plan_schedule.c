@@ -1,6 +1,7 @@
 /*
- * Plans of runs that are paid for by a schedule: steps and noise at which the method is efficient, then as many iterations as
- * the accountant allows; where fewer were asked for, larger steps, where more, smaller ones.
+ * Plans of runs that are paid for by a schedule: steps and noise at which the method is efficient, then as
+ * many iterations as the accountant allows; where fewer were asked for, larger steps, where more, smaller
+ * ones.
  */
 #include <math.h>
 
@@ -48,10 +49,12 @@ static tacit_status_t derive(tacit_planner_t *planner, tacit_error_t *err) {
     status = tacit_plan_typical_bound(planner, err);
   }
   if (status == TACIT_OK && planner->traits.decision == TACIT_DECISION_LANGEVIN) {
-    tacit_event_t event = tacit_curator_langevin_event(planner->request->curator, &s->accept_rule, s->inv_metric, s->step_size);
+    tacit_event_t event =
+        tacit_curator_langevin_event(planner->request->curator, &s->accept_rule, s->inv_metric, s->step_size);
     if (isinf(event.sensitivity)) {
       return tacit_error_set(err, TACIT_ERR_SENSITIVITY, "method",
-                             "method dp-mala needs bounds that are known for families bernoulli and categorical alone: use dp-hmc here");
+                             "method dp-mala needs bounds that are known for families bernoulli and "
+                             "categorical alone: use dp-hmc here");
     }
   }
   if (is_walk_by_bit(planner)) {
@@ -70,7 +73,8 @@ static tacit_status_t derive(tacit_planner_t *planner, tacit_error_t *err) {
     }
   } else if (planner->traits.decision == TACIT_DECISION_SAMPLED_RATIO && !(s->noise_multiplier_ratio > 0)) {
     double q = s->sampling_rate, c = planner->typical_bound;
-    s->noise_multiplier_ratio = subsampled_penalty_sd / (planner->factor * (c / q + (1 - q) * c * c / (2 * q * q)));
+    s->noise_multiplier_ratio =
+        subsampled_penalty_sd / (planner->factor * (c / q + (1 - q) * c * c / (2 * q * q)));
   } else if (planner->traits.decision == TACIT_DECISION_NONE && !(s->noise_multiplier_grad > 0)) {
     s->noise_multiplier_grad =
         tacit_stochastic_noise_sd(planner->traits, s, largest) / (planner->factor * planner->grad_bound);
@@ -78,16 +82,17 @@ static tacit_status_t derive(tacit_planner_t *planner, tacit_error_t *err) {
   return status;
 }
 
-static tacit_status_t epsilon_of(const tacit_planner_t *planner, size_t n, double *epsilon, tacit_error_t *err) {
-  const tacit_account_options_t options = {.relation = planner->request->relation,
-                                           .is_quick = planner->request->is_quick,
-                                           .is_in_order = true};
+static tacit_status_t epsilon_of(const tacit_planner_t *planner, size_t n, double *epsilon,
+                                 tacit_error_t *err) {
+  const tacit_account_options_t options = {
+      .relation = planner->request->relation, .is_quick = planner->request->is_quick, .is_in_order = true};
   tacit_event_t *events;
   size_t n_events;
   tacit_guarantee_t guarantee = {.epsilon = INFINITY};
-  tacit_status_t status =
-      tacit_sampler_schedule(planner->method, planner->settings, planner->request->curator, n, &events, &n_events, err);
-  TACIT_THEN(status, tacit_account_epsilon(NULL, events, n_events, &options, planner->request->delta, &guarantee, err));
+  tacit_status_t status = tacit_sampler_schedule(planner->method, planner->settings,
+                                                 planner->request->curator, n, &events, &n_events, err);
+  TACIT_THEN(status, tacit_account_epsilon(NULL, events, n_events, &options, planner->request->delta,
+                                           &guarantee, err));
   tacit_free(events);
   *epsilon = guarantee.epsilon;
   return status;
@@ -95,16 +100,16 @@ static tacit_status_t epsilon_of(const tacit_planner_t *planner, size_t n, doubl
 
 /* Events of one iteration repeat: all but the first gradients of Hamiltonian moves. */
 static tacit_status_t affordable(const tacit_planner_t *planner, double *n, tacit_error_t *err) {
-  const tacit_account_options_t options = {.relation = planner->request->relation,
-                                           .is_quick = planner->request->is_quick,
-                                           .is_in_order = true};
+  const tacit_account_options_t options = {
+      .relation = planner->request->relation, .is_quick = planner->request->is_quick, .is_in_order = true};
   const tacit_plan_request_t *request = planner->request;
   tacit_event_t *events;
   size_t n_events;
   uint64_t k = 0;
-  tacit_status_t status =
-      tacit_sampler_schedule(planner->method, planner->settings, request->curator, 1, &events, &n_events, err);
-  TACIT_THEN(status, tacit_account_max_repetitions(events, n_events - 1, events + n_events - 1, 1, &options, request->epsilon, request->delta, &k, err));
+  tacit_status_t status = tacit_sampler_schedule(planner->method, planner->settings, request->curator, 1,
+                                                 &events, &n_events, err);
+  TACIT_THEN(status, tacit_account_max_repetitions(events, n_events - 1, events + n_events - 1, 1, &options,
+                                                   request->epsilon, request->delta, &k, err));
   tacit_free(events);
   *n = (double)k;
   if (status == TACIT_ERR_BUDGET) {
@@ -120,7 +125,9 @@ static tacit_status_t affordable_decaying(const tacit_planner_t *planner, double
   tacit_status_t status = TACIT_OK;
   bool is_bracketed = false;
   while (status == TACIT_OK && exceeds - fits > 1 + fits / 100) {
-    size_t middle = is_bracketed || 2 * fits >= exceeds ? fits + (exceeds - fits) / 2 : fits > 0 ? 2 * fits : 16;
+    size_t middle = is_bracketed || 2 * fits >= exceeds ? fits + (exceeds - fits) / 2
+                    : fits > 0                          ? 2 * fits
+                                                        : 16;
     double epsilon;
     status = epsilon_of(planner, middle, &epsilon, err);
     is_bracketed = is_bracketed || !(epsilon <= planner->request->epsilon);
@@ -138,9 +145,12 @@ static tacit_status_t count_iterations(const tacit_planner_t *planner, double *n
 
 static double default_step(const tacit_planner_t *planner) {
   switch (planner->traits.move) {
-    case TACIT_MOVE_LANGEVIN: return 0.25;
-    case TACIT_MOVE_SGLD: return 0.4;
-    default: return planner->settings->step_size > 0 ? planner->settings->step_size : 0.1;
+  case TACIT_MOVE_LANGEVIN:
+    return 0.25;
+  case TACIT_MOVE_SGLD:
+    return 0.4;
+  default:
+    return planner->settings->step_size > 0 ? planner->settings->step_size : 0.1;
   }
 }
 
@@ -151,14 +161,16 @@ static bool can_trade_steps(const tacit_planner_t *planner) {
 }
 
 static tacit_status_t plan_hamiltonian(tacit_planner_t *planner, tacit_plan_t *plan, tacit_error_t *err) {
-  /* first as if the ratio were released: its noise, or what takes its place, shares the budget with the gradients */
+  /* first as if the ratio were released: its noise, or what takes its place, shares the budget with the
+   * gradients */
   tacit_sampler_settings_t *s = planner->settings;
   tacit_status_t status = tacit_plan_gaussian(planner, plan, err);
   s->accept_rule.sigma = s->accept_rule.sigma > 0 ? s->accept_rule.sigma : s->noise_multiplier_ratio;
   return status;
 }
 
-static tacit_status_t search(tacit_planner_t *planner, bool can_trade, double wanted, double *n, tacit_error_t *err) {
+static tacit_status_t search(tacit_planner_t *planner, bool can_trade, double wanted, double *n,
+                             tacit_error_t *err) {
   tacit_sampler_settings_t *s = planner->settings;
   tacit_status_t status = TACIT_OK;
   double goal = wanted > 0 ? wanted : TACIT_MAX_PLANNED;
@@ -169,7 +181,8 @@ static tacit_status_t search(tacit_planner_t *planner, bool can_trade, double wa
     if (status != TACIT_OK || !can_trade || !is_short) {
       break;
     }
-    s->step_size *= 0.98 * sqrt(fmax(*n, 0.2) / goal); /* the cost of an iteration falls with the square of the step */
+    s->step_size *=
+        0.98 * sqrt(fmax(*n, 0.2) / goal); /* the cost of an iteration falls with the square of the step */
   }
   *n = fmin(*n, goal);
   return status;

@@ -20,9 +20,10 @@ static void propose_full(tacit_run_t *run, size_t c) {
 }
 
 /*
- * Where only the bit leaves, or is to be charged for, or the noise is to have a variance fixed beforehand, every move has the
- * ratio bound that is charged for, or in one dimension a random share of it: shorter moves would cost as much. Public and symmetric as long as the
- * bound is one of the difference of the points alone, which tacit_plan() cannot know of a user's model; a proposal beyond the bound is rejected.
+ * Where only the bit leaves, or is to be charged for, or the noise is to have a variance fixed beforehand,
+ * every move has the ratio bound that is charged for, or in one dimension a random share of it: shorter moves
+ * would cost as much. Public and symmetric as long as the bound is one of the difference of the points alone,
+ * which tacit_plan() cannot know of a user's model; a proposal beyond the bound is rejected.
  */
 static void stretch(tacit_run_t *run, size_t c, bool is_single) {
   size_t d = run->dim;

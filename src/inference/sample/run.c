@@ -51,21 +51,23 @@ static tacit_status_t check_counts(const tacit_sampler_settings_t *s, tacit_erro
   return TACIT_OK;
 }
 
-static tacit_status_t check_noise(const tacit_method_t *method, tacit_traits_t traits, const tacit_sampler_settings_t *s,
-                                  tacit_error_t *err) {
+static tacit_status_t check_noise(const tacit_method_t *method, tacit_traits_t traits,
+                                  const tacit_sampler_settings_t *s, tacit_error_t *err) {
   bool uses_ratio = tacit_decision_is_by_ratio(traits.decision);
   bool uses_grad = traits.move != TACIT_MOVE_WALK;
-  if (method->is_private && ((uses_ratio && !(s->noise_multiplier_ratio > 0)) ||
-                             (uses_grad && !(s->noise_multiplier_grad > 0)))) {
+  if (method->is_private &&
+      ((uses_ratio && !(s->noise_multiplier_ratio > 0)) || (uses_grad && !(s->noise_multiplier_grad > 0)))) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise_multiplier",
                            "a private method needs noise multipliers above 0");
   }
   bool is_sampled = tacit_decision_is_sampled_ratio(traits.decision) || tacit_traits_is_stochastic(traits);
   if (is_sampled && !(s->sampling_rate > 0 && s->sampling_rate <= 1)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sampling_rate", "the sampling rate must be above 0 and at most 1");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sampling_rate",
+                           "the sampling rate must be above 0 and at most 1");
   }
   if (s->inv_metric_is_dense && (traits.move == TACIT_MOVE_LANGEVIN || tacit_traits_is_stochastic(traits))) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "inv_metric", "method %s takes a diagonal metric", method->name);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "inv_metric", "method %s takes a diagonal metric",
+                           method->name);
   }
   return TACIT_OK;
 }
@@ -98,9 +100,7 @@ static tacit_status_t check_settings(const tacit_method_t *method, const tacit_c
   return status == TACIT_OK ? tacit_barker_check(traits, curator, s, err) : status;
 }
 
-bool tacit_run_is_tallied(const tacit_run_t *run) {
-  return run->iteration >= run->settings->n_warmup;
-}
+bool tacit_run_is_tallied(const tacit_run_t *run) { return run->iteration >= run->settings->n_warmup; }
 
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed) {
   size_t n = 0;
@@ -117,10 +117,11 @@ static void run_clear(tacit_run_t *run) {
   for (size_t c = 0; run->rngs != NULL && c < run->n_chains; c++) {
     tacit_rng_free(run->rngs[c]);
   }
-  double *arrays[] = {run->theta,     run->theta_prop,   run->log_prior, run->log_prior_prop, run->log_ratio,
-                      run->noise_sd,  run->correction,   run->step_size, run->jitter_shift,   run->grad,
-                      run->grad_prop, run->momentum,     run->scratch,   run->direction,      run->packed_a,
-                      run->packed_b,  run->accept_prob,  run->thermostat, run->prior_grad,     run->prior_grad_prop};
+  double *arrays[] = {run->theta,        run->theta_prop, run->log_prior,  run->log_prior_prop,
+                      run->log_ratio,    run->noise_sd,   run->correction, run->step_size,
+                      run->jitter_shift, run->grad,       run->grad_prop,  run->momentum,
+                      run->scratch,      run->direction,  run->packed_a,   run->packed_b,
+                      run->accept_prob,  run->thermostat, run->prior_grad, run->prior_grad_prop};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -137,12 +138,12 @@ static void run_clear(tacit_run_t *run) {
 
 static tacit_status_t allocate(tacit_run_t *run, tacit_error_t *err) {
   size_t n = run->n_chains, all = n * run->dim;
-  double **per_chain[] = {&run->log_prior, &run->log_prior_prop, &run->log_ratio,   &run->noise_sd,
-                          &run->correction, &run->step_size,     &run->jitter_shift, &run->accept_prob,
-                          &run->thermostat};
-  double **per_value[] = {&run->theta,    &run->theta_prop, &run->grad,     &run->grad_prop, &run->momentum,
-                          &run->scratch,  &run->direction,  &run->packed_a, &run->packed_b, &run->prior_grad,
-                          &run->prior_grad_prop};
+  double **per_chain[] = {&run->log_prior,    &run->log_prior_prop, &run->log_ratio,
+                          &run->noise_sd,     &run->correction,     &run->step_size,
+                          &run->jitter_shift, &run->accept_prob,    &run->thermostat};
+  double **per_value[] = {&run->theta,    &run->theta_prop, &run->grad,           &run->grad_prop,
+                          &run->momentum, &run->scratch,    &run->direction,      &run->packed_a,
+                          &run->packed_b, &run->prior_grad, &run->prior_grad_prop};
   bool ok = true;
   for (size_t i = 0; i < sizeof per_chain / sizeof per_chain[0]; i++) {
     *per_chain[i] = tacit_alloc_zero(n, sizeof(double));
@@ -158,8 +159,8 @@ static tacit_status_t allocate(tacit_run_t *run, tacit_error_t *err) {
   run->is_active = tacit_alloc_zero(n, sizeof *run->is_active);
   run->component = tacit_alloc_zero(n, sizeof *run->component);
   run->packed_chain = tacit_alloc_zero(n, sizeof *run->packed_chain);
-  ok = ok && run->rngs != NULL && run->accepted != NULL && run->packed_accepted != NULL && run->is_active != NULL && run->component != NULL &&
-       run->packed_chain != NULL;
+  ok = ok && run->rngs != NULL && run->accepted != NULL && run->packed_accepted != NULL &&
+       run->is_active != NULL && run->component != NULL && run->packed_chain != NULL;
   return ok ? TACIT_OK : tacit_error_memory(err);
 }
 
@@ -203,7 +204,8 @@ static tacit_status_t run_init(tacit_run_t *run, const tacit_method_t *method, t
                            tacit_curator_dim(curator));
   }
   tacit_status_t status = allocate(run, err);
-  TACIT_THEN(status, tacit_metric_init(&run->metric, run->dim, settings->inv_metric, settings->inv_metric_is_dense, err));
+  TACIT_THEN(status, tacit_metric_init(&run->metric, run->dim, settings->inv_metric,
+                                       settings->inv_metric_is_dense, err));
   if (status == TACIT_OK && run->is_adapting) {
     status = tacit_adapt_init(&run->adapt, &run->metric, settings->step_size, settings->n_warmup, err);
   }
@@ -230,7 +232,8 @@ static void set_step_sizes(tacit_run_t *run) {
   double step_size = run->is_adapting ? run->adapt.step_size : run->settings->step_size;
   bool is_jittered = run->traits.move == TACIT_MOVE_HAMILTONIAN && run->settings->step_jitter;
   for (size_t c = 0; c < run->n_chains; c++) {
-    run->step_size[c] = step_size * (is_jittered ? tacit_halton(run->iteration + 1, run->jitter_shift[c]) : 1);
+    run->step_size[c] =
+        step_size * (is_jittered ? tacit_halton(run->iteration + 1, run->jitter_shift[c]) : 1);
   }
 }
 
@@ -281,13 +284,11 @@ static tacit_status_t iterate(tacit_run_t *run, tacit_step_fn step, tacit_draws_
   return TACIT_OK;
 }
 
-static const tacit_step_fn steps[] = {[TACIT_MOVE_WALK] = tacit_step_random_walk,
-                                      [TACIT_MOVE_HAMILTONIAN] = tacit_step_hamiltonian,
-                                      [TACIT_MOVE_LANGEVIN] = tacit_step_langevin,
-                                      [TACIT_MOVE_SGLD] = tacit_step_sgld,
-                                      [TACIT_MOVE_SGHMC] = tacit_step_sghmc,
-                                      [TACIT_MOVE_SGHMC_NAIVE] = tacit_step_sghmc,
-                                      [TACIT_MOVE_SGNHT] = tacit_step_sgnht};
+static const tacit_step_fn steps[] = {
+    [TACIT_MOVE_WALK] = tacit_step_random_walk,  [TACIT_MOVE_HAMILTONIAN] = tacit_step_hamiltonian,
+    [TACIT_MOVE_LANGEVIN] = tacit_step_langevin, [TACIT_MOVE_SGLD] = tacit_step_sgld,
+    [TACIT_MOVE_SGHMC] = tacit_step_sghmc,       [TACIT_MOVE_SGHMC_NAIVE] = tacit_step_sghmc,
+    [TACIT_MOVE_SGNHT] = tacit_step_sgnht};
 
 tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curator,
                             const tacit_parameters_t *parameters, const tacit_sampler_settings_t *settings,
@@ -301,7 +302,8 @@ tacit_status_t tacit_sample(const tacit_method_t *method, tacit_curator_t *curat
   tacit_run_t run;
   tacit_sampler_settings_t own = *settings;
   status = run_init(&run, method, curator, parameters, &own, err);
-  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, parameters->n_reported, err));
+  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
+                                      parameters->n_reported, err));
   TACIT_THEN(status, tacit_run_warm_start(&run, err));
   if (status == TACIT_OK) {
     status = iterate(&run, steps[run.traits.move], draws, end, err);

@@ -40,7 +40,7 @@ double tacit_halton(uint64_t i, double shift);
 typedef struct tacit_adapt {
   size_t n_warmup, n_steps, n_states;
   size_t window, window_end; /* of states that the next metric is made of */
-  double step_size; /* to use next */
+  double step_size;          /* to use next */
   double shrink_towards, error_sum, log_step_average;
   double *mean, *square; /* (dim), and as the metric: sums of squares about the mean */
   double *before;        /* (dim) */
@@ -51,7 +51,8 @@ struct tacit_run;
 TACIT_MUST_USE tacit_status_t tacit_adapt_init(tacit_adapt_t *adapt, tacit_metric_t *metric, double step_size,
                                                size_t n_warmup, tacit_error_t *err);
 void tacit_adapt_clear(tacit_adapt_t *adapt);
-/* After an iteration of warm-up: next step size, and at the ends of windows, each twice as long as the one before, a new metric. */
+/* After an iteration of warm-up: next step size, and at the ends of windows, each twice as long as the one
+ * before, a new metric. */
 void tacit_adapt_update(tacit_adapt_t *adapt, struct tacit_run *run);
 
 /* How a method moves, and how it decides. */
@@ -66,7 +67,7 @@ typedef enum tacit_move {
 } tacit_move_t;
 
 typedef enum tacit_decision {
-  TACIT_DECISION_NONE, /* stochastic gradients: every move is made */
+  TACIT_DECISION_NONE,         /* stochastic gradients: every move is made */
   TACIT_DECISION_RATIO_OR_BIT, /* as the settings say; not returned by tacit_method_traits() */
   TACIT_DECISION_RATIO,
   TACIT_DECISION_BIT,
@@ -88,17 +89,19 @@ bool tacit_decision_is_by_ratio(tacit_decision_t decision);
 bool tacit_decision_is_sampled_ratio(tacit_decision_t decision);
 /* Does an iteration's work depend on how many records a random subset has, which is secret? */
 bool tacit_method_is_by_minibatch(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
-tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method, const tacit_sampler_settings_t *settings);
+tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method,
+                                               const tacit_sampler_settings_t *settings);
 
 /* Stochastic gradients: releases in an iteration; step and noise multiplier of iteration t, from 0. */
 uint64_t tacit_stochastic_steps(tacit_traits_t traits, const tacit_sampler_settings_t *settings);
 double tacit_stochastic_step_size(const tacit_sampler_settings_t *settings, uint64_t t);
 double tacit_stochastic_noise(tacit_traits_t traits, const tacit_sampler_settings_t *settings, uint64_t t);
 /*
- * Largest sd of the noise in a released gradient that the noise a step adds anyway covers in every coordinate, the largest
- * inverse metric being `largest`.
+ * Largest sd of the noise in a released gradient that the noise a step adds anyway covers in every
+ * coordinate, the largest inverse metric being `largest`.
  */
-double tacit_stochastic_noise_sd(tacit_traits_t traits, const tacit_sampler_settings_t *settings, double largest);
+double tacit_stochastic_noise_sd(tacit_traits_t traits, const tacit_sampler_settings_t *settings,
+                                 double largest);
 
 /* One run: all chains in lockstep. Arrays have shape (n_chains, dim) unless said. */
 typedef struct tacit_run {
@@ -134,7 +137,7 @@ typedef struct tacit_run {
   size_t *component; /* (n_chains) */
   double *direction;
 
-  double *thermostat; /* (n_chains): of the Nose-Hoover sampler */
+  double *thermostat;                   /* (n_chains): of the Nose-Hoover sampler */
   double *prior_grad, *prior_grad_prop; /* Langevin moves */
 
   /* the active chains, packed for a release: (n_chains), (n_chains, dim) */
@@ -156,20 +159,24 @@ tacit_status_t tacit_step_sgnht(tacit_run_t *run, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_run_warm_start(tacit_run_t *run, tacit_error_t *err);
 
 /*
- * tune.c. Times that releases tune a run: 0, 1 or 2. The smallest edge of the grid beyond which at most `share` of the noisy
- * counts are; the last, if there is none. The curvature to use for a released one, given a public guess of it: what a normal
- * distribution with mean and sd `guess` becomes, no smaller than its own sd, so that noise makes no curvature vanish.
+ * tune.c. Times that releases tune a run: 0, 1 or 2. The smallest edge of the grid beyond which at most
+ * `share` of the noisy counts are; the last, if there is none. The curvature to use for a released one, given
+ * a public guess of it: what a normal distribution with mean and sd `guess` becomes, no smaller than its own
+ * sd, so that noise makes no curvature vanish.
  */
 bool tacit_settings_tune_clips(const tacit_sampler_settings_t *settings);
 bool tacit_settings_are_tuned(const tacit_sampler_settings_t *settings);
 size_t tacit_tuning_n_rounds(const tacit_sampler_settings_t *settings);
-TACIT_MUST_USE tacit_status_t tacit_tuning_check(const tacit_method_t *method, const tacit_sampler_settings_t *settings,
+TACIT_MUST_USE tacit_status_t tacit_tuning_check(const tacit_method_t *method,
+                                                 const tacit_sampler_settings_t *settings,
                                                  const tacit_curator_t *curator, tacit_error_t *err);
 double tacit_tuning_clip(const double *counts, double share);
 double tacit_tuning_curvature(double released, double noise_sd, double guess);
-/* Note what the plan counts on; choose clip bounds and metric at a point, the last time also the step; report. */
+/* Note what the plan counts on; choose clip bounds and metric at a point, the last time also the step;
+ * report. */
 TACIT_MUST_USE tacit_status_t tacit_run_tuning_begin(tacit_run_t *run, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_run_tune(tacit_run_t *run, const double *theta, bool is_last, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_run_tune(tacit_run_t *run, const double *theta, bool is_last,
+                                             tacit_error_t *err);
 void tacit_run_tuning_end(const tacit_run_t *run);
 
 /* Is this iteration one that the tally is of? */
@@ -179,19 +186,20 @@ bool tacit_run_is_tallied(const tacit_run_t *run);
 size_t tacit_run_pack(tacit_run_t *run, const double *rows, double *packed);
 
 /*
- * Probability that a proposal is accepted given its log acceptance ratio, in which there is noise of sd noise_sd:
- * min(1, exp(noisy_ratio - noise_sd^2 / 2)) [docs/theory.md, "Penalty"], or what barker_test says.
+ * Probability that a proposal is accepted given its log acceptance ratio, in which there is noise of sd
+ * noise_sd: min(1, exp(noisy_ratio - noise_sd^2 / 2)) [docs/theory.md, "Penalty"], or what barker_test says.
  */
-double tacit_accept_probability(const tacit_sampler_settings_t *settings, tacit_decision_t decision, double noisy_ratio,
-                                double noise_sd);
+double tacit_accept_probability(const tacit_sampler_settings_t *settings, tacit_decision_t decision,
+                                double noisy_ratio, double noise_sd);
 
-/* Does the noise of a release leave room in the variance that Barker's test is made for? Other decisions pass. */
+/* Does the noise of a release leave room in the variance that Barker's test is made for? Other decisions
+ * pass. */
 TACIT_MUST_USE tacit_status_t tacit_barker_check(tacit_traits_t traits, const tacit_curator_t *curator,
                                                  const tacit_sampler_settings_t *s, tacit_error_t *err);
 
 /*
- * Decide on theta -> theta_prop of the active chains in the method's way, `correction` being the public part of the log
- * acceptance ratio without the prior, and move.
+ * Decide on theta -> theta_prop of the active chains in the method's way, `correction` being the public part
+ * of the log acceptance ratio without the prior, and move.
  */
 TACIT_MUST_USE tacit_status_t tacit_run_accept(tacit_run_t *run, tacit_error_t *err);
 

@@ -18,7 +18,8 @@ static double rho_of(double noise_multiplier) {
   return 0.5 / (noise_multiplier * noise_multiplier) * (1 + 0x1p-50);
 }
 
-tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method, const tacit_sampler_settings_t *s) {
+tacit_minibatch_rule_t tacit_minibatch_rule_of(const tacit_method_t *method,
+                                               const tacit_sampler_settings_t *s) {
   return (tacit_minibatch_rule_t){.max_bound = s->accept_rule.max_bound,
                                   .intensity = s->intensity,
                                   .n_public = s->n_public,
@@ -66,40 +67,47 @@ static void add_decisions(list_t *list, const tacit_method_t *method, const taci
   tacit_minibatch_rule_t rule = tacit_minibatch_rule_of(method, s);
   tacit_event_t event;
   switch (traits.decision) {
-    case TACIT_DECISION_RATIO: add(list, gaussian(s->noise_multiplier_ratio, 1, "log-ratio"), count); return;
-    case TACIT_DECISION_SAMPLED_RATIO:
-    case TACIT_DECISION_SAMPLED_BARKER:
-      event = tacit_curator_sampled_event(s->sampling_rate, s->noise_multiplier_ratio);
-      snprintf(event.label, sizeof event.label, "log-ratio");
-      add(list, event, count);
-      return;
-    case TACIT_DECISION_MINIBATCH: add(list, tacit_curator_minibatch_event(curator, &rule), count); return;
-    case TACIT_DECISION_LANGEVIN:
-      event = tacit_curator_langevin_event(curator, &s->accept_rule, s->inv_metric, s->step_size);
-      event.rho = rho_of(s->noise_multiplier_grad);
-      break;
-    default:
-      event = tacit_curator_accept_event(curator, &s->accept_rule);
-      event.rho = traits.move == TACIT_MOVE_HAMILTONIAN
-                      ? (double)(s->n_leapfrog + (s->reuse_gradient ? 0 : 1)) * rho_of(s->noise_multiplier_grad)
-                      : 0;
-      break;
+  case TACIT_DECISION_RATIO:
+    add(list, gaussian(s->noise_multiplier_ratio, 1, "log-ratio"), count);
+    return;
+  case TACIT_DECISION_SAMPLED_RATIO:
+  case TACIT_DECISION_SAMPLED_BARKER:
+    event = tacit_curator_sampled_event(s->sampling_rate, s->noise_multiplier_ratio);
+    snprintf(event.label, sizeof event.label, "log-ratio");
+    add(list, event, count);
+    return;
+  case TACIT_DECISION_MINIBATCH:
+    add(list, tacit_curator_minibatch_event(curator, &rule), count);
+    return;
+  case TACIT_DECISION_LANGEVIN:
+    event = tacit_curator_langevin_event(curator, &s->accept_rule, s->inv_metric, s->step_size);
+    event.rho = rho_of(s->noise_multiplier_grad);
+    break;
+  default:
+    event = tacit_curator_accept_event(curator, &s->accept_rule);
+    event.rho = traits.move == TACIT_MOVE_HAMILTONIAN
+                    ? (double)(s->n_leapfrog + (s->reuse_gradient ? 0 : 1)) * rho_of(s->noise_multiplier_grad)
+                    : 0;
+    break;
   }
   event.together = event.rho > 0 && s->n_chains > 1 ? s->n_chains : 0;
   add(list, event, count);
 }
 
-static void add_gradients(list_t *list, const tacit_method_t *method, const tacit_sampler_settings_t *s, uint64_t n) {
+static void add_gradients(list_t *list, const tacit_method_t *method, const tacit_sampler_settings_t *s,
+                          uint64_t n) {
   tacit_traits_t traits = tacit_method_traits(method, s);
   bool is_hamiltonian = traits.move == TACIT_MOVE_HAMILTONIAN, is_bit = traits.decision == TACIT_DECISION_BIT;
   uint64_t steps = s->n_leapfrog + (s->reuse_gradient ? 0 : 1), first = s->reuse_gradient ? s->n_chains : 0;
   if (is_hamiltonian) { /* with bits, only the first comes before them all */
-    add(list, gaussian(s->noise_multiplier_grad, 1, "gradient"), first + (is_bit ? 0 : n * s->n_chains * steps));
+    add(list, gaussian(s->noise_multiplier_grad, 1, "gradient"),
+        first + (is_bit ? 0 : n * s->n_chains * steps));
   }
 }
 
 /* Stochastic gradients, of equal multipliers one event. */
-static void add_stochastic(list_t *list, const tacit_method_t *method, const tacit_sampler_settings_t *s, uint64_t n) {
+static void add_stochastic(list_t *list, const tacit_method_t *method, const tacit_sampler_settings_t *s,
+                           uint64_t n) {
   uint64_t steps = s->n_chains * tacit_stochastic_steps(tacit_method_traits(method, s), s);
   for (uint64_t t = 0; t < n; t++) {
     double multiplier = tacit_stochastic_noise(tacit_method_traits(method, s), s, t);
@@ -115,8 +123,8 @@ static void add_stochastic(list_t *list, const tacit_method_t *method, const tac
 }
 
 tacit_status_t tacit_sampler_schedule(const tacit_method_t *method, const tacit_sampler_settings_t *settings,
-                                      const tacit_curator_t *curator, size_t n_iterations, tacit_event_t **events,
-                                      size_t *n_events, tacit_error_t *err) {
+                                      const tacit_curator_t *curator, size_t n_iterations,
+                                      tacit_event_t **events, size_t *n_events, tacit_error_t *err) {
   uint64_t count;
   bool is_stochastic = tacit_traits_is_stochastic(tacit_method_traits(method, settings));
   *events = NULL;
@@ -125,10 +133,13 @@ tacit_status_t tacit_sampler_schedule(const tacit_method_t *method, const tacit_
     return TACIT_OK;
   }
   if (__builtin_mul_overflow((uint64_t)n_iterations, (uint64_t)settings->n_chains, &count) ||
-      __builtin_mul_overflow(count, (uint64_t)settings->n_leapfrog + 2, &count) || count > (uint64_t)1 << 59) {
+      __builtin_mul_overflow(count, (uint64_t)settings->n_leapfrog + 2, &count) ||
+      count > (uint64_t)1 << 59) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_draws", "the number of releases does not fit");
   }
-  list_t list = {.events = tacit_alloc(MOST_KINDS + (is_stochastic && settings->step_decay > 0 ? n_iterations : 0), sizeof **events)};
+  list_t list = {.events =
+                     tacit_alloc(MOST_KINDS + (is_stochastic && settings->step_decay > 0 ? n_iterations : 0),
+                                 sizeof **events)};
   if (list.events == NULL) {
     return tacit_error_memory(err);
   }

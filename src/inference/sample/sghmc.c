@@ -1,18 +1,21 @@
 /*
- * Stochastic gradient Hamiltonian Monte Carlo with friction [Chen2014], signs as there and not as in later accounts of it
- * (docs/theory.md, section 17), with the privacy noise as part of the injected noise. Departs from [Chen2014] in the order: half a drift
- * comes before the first kick and half of one after the last. Without friction (sghmc-naive) the noise of gradients heats the chain.
+ * Stochastic gradient Hamiltonian Monte Carlo with friction [Chen2014], signs as there and not as in later
+ * accounts of it (docs/theory.md, section 17), with the privacy noise as part of the injected noise. Departs
+ * from [Chen2014] in the order: half a drift comes before the first kick and half of one after the last.
+ * Without friction (sghmc-naive) the noise of gradients heats the chain.
  */
 #include <math.h>
 
 #include "sample/stochastic.h"
 
 /*
- * p += h (sqrt(W) G - c p) + N(0, 2 c h), of which the gradient brought h^2 W noise_sd^2 along: half of the friction, e^(-c h / 2), before
- * push and noise and half after them, with a variance of 2 sinh(c h) that keeps N(0, 1). Symmetric, and stable for any c h.
+ * p += h (sqrt(W) G - c p) + N(0, 2 c h), of which the gradient brought h^2 W noise_sd^2 along: half of the
+ * friction, e^(-c h / 2), before push and noise and half after them, with a variance of 2 sinh(c h) that
+ * keeps N(0, 1). Symmetric, and stable for any c h.
  */
 static void kick(tacit_run_t *run, size_t c, double h, double friction, double noise_sd) {
-  double injected = friction > 0 ? tacit_stochastic_injected(run->settings, h) : 0, half = exp(-0.5 * friction * h);
+  double injected = friction > 0 ? tacit_stochastic_injected(run->settings, h) : 0,
+         half = exp(-0.5 * friction * h);
   for (size_t j = 0; j < run->dim; j++) {
     size_t i = c * run->dim + j;
     double root = run->metric.root[j], brought = h * root * noise_sd;

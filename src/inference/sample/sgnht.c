@@ -1,8 +1,8 @@
 /*
- * Stochastic gradient Nose-Hoover thermostat. Departs from [Ding2014] in being symmetric: half steps of position and thermostat
- * before the kick and after it, and half of the friction, e^(-xi h / 2), on either side of push and noise: its bias is of second order in h, not
- * of first. The thermostat takes up gradient noise of unknown size, as long as it is the same in all directions (docs/theory.md,
- * section 17).
+ * Stochastic gradient Nose-Hoover thermostat. Departs from [Ding2014] in being symmetric: half steps of
+ * position and thermostat before the kick and after it, and half of the friction, e^(-xi h / 2), on either
+ * side of push and noise: its bias is of second order in h, not of first. The thermostat takes up gradient
+ * noise of unknown size, as long as it is the same in all directions (docs/theory.md, section 17).
  */
 #include <math.h>
 

@@ -1,7 +1,8 @@
 /*
- * Tuning by releases: clip bounds from a histogram of gradient norms, a diagonal metric from the curvature. Everything here is a
- * function of releases that the schedule lists and the budget has paid for. What they tell changes bounds, metric and step, never
- * the cost: noise multipliers and numbers of releases stay as planned (docs/theory.md, section 19).
+ * Tuning by releases: clip bounds from a histogram of gradient norms, a diagonal metric from the curvature.
+ * Everything here is a function of releases that the schedule lists and the budget has paid for. What they
+ * tell changes bounds, metric and step, never the cost: noise multipliers and numbers of releases stay as
+ * planned (docs/theory.md, section 19).
  */
 #include <math.h>
 #include <string.h>
@@ -25,21 +26,25 @@ size_t tacit_tuning_n_rounds(const tacit_sampler_settings_t *s) {
 tacit_status_t tacit_tuning_check(const tacit_method_t *method, const tacit_sampler_settings_t *s,
                                   const tacit_curator_t *curator, tacit_error_t *err) {
   tacit_traits_t traits = tacit_method_traits(method, s);
-  bool can_be_tuned = method->is_private && (traits.move == TACIT_MOVE_WALK || traits.move == TACIT_MOVE_HAMILTONIAN);
+  bool can_be_tuned =
+      method->is_private && (traits.move == TACIT_MOVE_WALK || traits.move == TACIT_MOVE_HAMILTONIAN);
   if (!tacit_settings_are_tuned(s)) {
     return TACIT_OK;
   }
   if (!can_be_tuned) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
-                           "method %s cannot be tuned by releases, as its cost depends on metric and bounds: use dp-hmc or a "
-                           "random walk such as dp-penalty",
-                           method->name);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "method",
+        "method %s cannot be tuned by releases, as its cost depends on metric and bounds: use dp-hmc or a "
+        "random walk such as dp-penalty",
+        method->name);
   }
   if (s->tune_metric && !tacit_curator_has_curvature(curator)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "tune_metric", "the curvature of this model is not known, or has no bound: give a metric");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "tune_metric",
+                           "the curvature of this model is not known, or has no bound: give a metric");
   }
   if (tacit_settings_tune_clips(s) && !(s->clip_share > 0 && s->clip_share < 1)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "clip_share", "the share to be clipped must be above 0 and below 1");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "clip_share",
+                           "the share to be clipped must be above 0 and below 1");
   }
   return TACIT_OK;
 }
@@ -97,15 +102,18 @@ static tacit_status_t tune_clips(tacit_run_t *run, const double *theta, tacit_er
   if (!tacit_settings_tune_clips(s)) {
     return TACIT_OK;
   }
-  tacit_status_t status = tacit_curator_release_norms(run->curator, theta, s->noise_multiplier_norms, counts, &noise_sd, err);
+  tacit_status_t status =
+      tacit_curator_release_norms(run->curator, theta, s->noise_multiplier_norms, counts, &noise_sd, err);
   if (status != TACIT_OK) {
     return status;
   }
   double clip = tacit_tuning_clip(counts, s->clip_share);
-  return tacit_curator_set_clip_bounds(run->curator, s->tune_clip_grad ? clip : 0, s->tune_clip_ratio ? clip : 0, err);
+  return tacit_curator_set_clip_bounds(run->curator, s->tune_clip_grad ? clip : 0,
+                                       s->tune_clip_ratio ? clip : 0, err);
 }
 
-/* Minus the second derivative of the log prior by parameter j, where it is positive; by differences of its gradient. */
+/* Minus the second derivative of the log prior by parameter j, where it is positive; by differences of its
+ * gradient. */
 static void prior_curvature(tacit_run_t *run, const double *theta, double *out) {
   size_t d = run->dim;
   double *at = run->packed_b, *grad = run->prior_grad;
@@ -122,8 +130,8 @@ static void prior_curvature(tacit_run_t *run, const double *theta, double *out) 
 }
 
 /*
- * A climb that goes on from here must not run away: before it, no curvature is taken to be smaller than guessed, as it may grow
- * on the way (a residual sd that falls).
+ * A climb that goes on from here must not run away: before it, no curvature is taken to be smaller than
+ * guessed, as it may grow on the way (a residual sd that falls).
  */
 static tacit_status_t tune_metric(tacit_run_t *run, const double *theta, bool is_last, tacit_error_t *err) {
   size_t d = run->dim;
@@ -133,15 +141,18 @@ static tacit_status_t tune_metric(tacit_run_t *run, const double *theta, bool is
   }
   double *inverse = work, *noise_sd = work + d, *prior = work + 2 * d, *origin = work + 3 * d;
   double noise_multiplier = run->settings->noise_multiplier_metric;
-  tacit_status_t status = tacit_curator_release_curvature(run->curator, theta, noise_multiplier, inverse, noise_sd, err);
-  if (status == TACIT_ERR_ARGUMENT) { /* a climb that noise has led to where no bound is finite: nothing was charged */
+  tacit_status_t status =
+      tacit_curator_release_curvature(run->curator, theta, noise_multiplier, inverse, noise_sd, err);
+  if (status ==
+      TACIT_ERR_ARGUMENT) { /* a climb that noise has led to where no bound is finite: nothing was charged */
     theta = origin;
     status = tacit_curator_release_curvature(run->curator, theta, noise_multiplier, inverse, noise_sd, err);
   }
   if (status == TACIT_OK) {
     prior_curvature(run, theta, prior);
     for (size_t j = 0; j < d; j++) {
-      double guess = 1 / variance(&run->planned_metric, j), used = tacit_tuning_curvature(inverse[j], noise_sd[j], guess);
+      double guess = 1 / variance(&run->planned_metric, j),
+             used = tacit_tuning_curvature(inverse[j], noise_sd[j], guess);
       inverse[j] = 1 / (prior[j] + (is_last ? used : fmax(used, guess)));
     }
     tacit_metric_clear(&run->metric);
@@ -175,7 +186,8 @@ tacit_status_t tacit_run_tuning_begin(tacit_run_t *run, tacit_error_t *err) {
   tacit_status_t status = measure(run, &planned, err);
   run->planned_bound = planned.bound;
   run->planned_kick = planned.kick;
-  TACIT_THEN(status, tacit_metric_init(&run->planned_metric, run->dim, run->metric.inv_metric, run->metric.is_dense, err));
+  TACIT_THEN(status, tacit_metric_init(&run->planned_metric, run->dim, run->metric.inv_metric,
+                                       run->metric.is_dense, err));
   return status;
 }
 

@@ -1,6 +1,7 @@
 /*
- * A start that is paid for: a few steps of the heavy ball [Polyak1964] on released gradients, common to all chains, then the mean
- * of the last of them. Each chain starts at a draw of its own around it. Releases that tune the sampler are made before it and halfway.
+ * A start that is paid for: a few steps of the heavy ball [Polyak1964] on released gradients, common to all
+ * chains, then the mean of the last of them. Each chain starts at a draw of its own around it. Releases that
+ * tune the sampler are made before it and halfway.
  */
 #include <math.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "sample/sample_internal.h"
 
 /*
- * v = 0.7 v + 0.3 W G, theta += v: stable for a curvature up to 11 times what the metric says, and quick down to a tenth of
- * it.
+ * v = 0.7 v + 0.3 W G, theta += v: stable for a curvature up to 11 times what the metric says, and quick down
+ * to a tenth of it.
  */
 static const double ascent = 0.3, inertia = 0.7;
 
@@ -59,7 +60,8 @@ static void disperse(tacit_run_t *run, const double *centre) {
 }
 
 /* Steps first .. last - 1 from theta; the mean of those from `kept` on is added up. */
-static tacit_status_t climb_steps(tacit_run_t *run, double *theta, size_t first, size_t last, size_t kept, tacit_error_t *err) {
+static tacit_status_t climb_steps(tacit_run_t *run, double *theta, size_t first, size_t last, size_t kept,
+                                  tacit_error_t *err) {
   const tacit_sampler_settings_t *s = run->settings;
   size_t d = run->dim;
   double *grad = run->packed_b, *mean = run->theta_prop, *velocity = run->momentum;

@@ -1,6 +1,7 @@
 /*
- * Effects: for each set of columns that a margin holds, one for every combination of levels that are not the first. Counts of all cells of a margin
- * follow from those of its effects and the number of records by inclusion and exclusion, so that effects are as many as the margins tell apart.
+ * Effects: for each set of columns that a margin holds, one for every combination of levels that are not the
+ * first. Counts of all cells of a margin follow from those of its effects and the number of records by
+ * inclusion and exclusion, so that effects are as many as the margins tell apart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,9 @@
 
 typedef struct sets {
   uint32_t columns[TACIT_TABLES_MAX_EFFECTS];
-  size_t first[TACIT_TABLES_MAX_EFFECTS], owner[TACIT_TABLES_MAX_EFFECTS]; /* of their effects; the margin whose cells have their log potentials */
+  size_t first[TACIT_TABLES_MAX_EFFECTS],
+      owner[TACIT_TABLES_MAX_EFFECTS]; /* of their effects; the margin whose cells have their log potentials
+                                        */
   size_t n;
 } sets_t;
 
@@ -31,7 +34,8 @@ static int compare(const void *a, const void *b) {
 
 static tacit_status_t too_many(tacit_error_t *err) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
-                         "these margins tell more than %d effects apart, and so many cannot be inferred together: release fewer or smaller ones",
+                         "these margins tell more than %d effects apart, and so many cannot be inferred "
+                         "together: release fewer or smaller ones",
                          (int)TACIT_TABLES_MAX_EFFECTS);
 }
 
@@ -72,7 +76,8 @@ size_t tacit_tables_join(const tacit_tables_t *tables, uint32_t columns, const s
   return cell;
 }
 
-void tacit_tables_split(const tacit_tables_t *tables, uint32_t columns, size_t cell, size_t from, size_t *levels) {
+void tacit_tables_split(const tacit_tables_t *tables, uint32_t columns, size_t cell, size_t from,
+                        size_t *levels) {
   for (size_t j = tables->n_columns; j-- > 0;) {
     size_t n = tables->n_levels[j] - from;
     if (tacit_tables_has(columns, j)) {
@@ -106,18 +111,22 @@ static void push(builder_t *b, size_t effect, double value) {
   }
 }
 
-/* A cell's count is that of the columns which are not at their first level, less those where further ones are not, and so on. */
-static void push_counts(const tacit_tables_t *tables, const sets_t *sets, size_t k, uint32_t raised, size_t *level, builder_t *counts) {
+/* A cell's count is that of the columns which are not at their first level, less those where further ones are
+ * not, and so on. */
+static void push_counts(const tacit_tables_t *tables, const sets_t *sets, size_t k, uint32_t raised,
+                        size_t *level, builder_t *counts) {
   uint32_t rest = sets->columns[k] & ~raised;
   size_t n = n_effects_of(tables, rest), at_level[TACIT_TABLES_MAX_COLUMNS];
   memcpy(at_level, level, sizeof at_level);
   for (size_t i = 0; i < n; i++) {
     tacit_tables_split(tables, rest, i, 1, at_level);
-    push(counts, sets->first[k] + tacit_tables_join(tables, sets->columns[k], at_level, 1), __builtin_popcount(rest) % 2 == 0 ? 1 : -1);
+    push(counts, sets->first[k] + tacit_tables_join(tables, sets->columns[k], at_level, 1),
+         __builtin_popcount(rest) % 2 == 0 ? 1 : -1);
   }
 }
 
-static void push_cell(const tacit_tables_t *tables, const sets_t *sets, size_t margin, size_t cell, builder_t *loads, builder_t *counts) {
+static void push_cell(const tacit_tables_t *tables, const sets_t *sets, size_t margin, size_t cell,
+                      builder_t *loads, builder_t *counts) {
   size_t level[TACIT_TABLES_MAX_COLUMNS] = {0};
   uint32_t columns = tables->margins[margin].columns, raised = 0;
   tacit_tables_split(tables, columns, cell, 0, level);
@@ -177,7 +186,8 @@ uint32_t tacit_tables_effect(const tacit_tables_t *tables, size_t i, size_t *lev
   return e->columns;
 }
 
-size_t tacit_tables_cell_effects(const tacit_tables_t *tables, size_t cell, uint32_t *effects, double *signs) {
+size_t tacit_tables_cell_effects(const tacit_tables_t *tables, size_t cell, uint32_t *effects,
+                                 double *signs) {
   const tacit_sparse_t *s = &tables->counts;
   size_t n = s->begin[cell + 1] - s->begin[cell];
   memcpy(effects, s->effect + s->begin[cell], n * sizeof *effects);
@@ -195,7 +205,8 @@ void tacit_sparse_times(const tacit_sparse_t *m, size_t n_cells, const double *e
   }
 }
 
-void tacit_sparse_turned(const tacit_sparse_t *m, size_t n_cells, size_t n_effects, const double *cells, double *effects) {
+void tacit_sparse_turned(const tacit_sparse_t *m, size_t n_cells, size_t n_effects, const double *cells,
+                         double *effects) {
   memset(effects, 0, n_effects * sizeof *effects);
   for (size_t i = 0; i < n_cells; i++) {
     for (size_t e = m->begin[i]; e < m->begin[i + 1]; e++) {

@@ -1,4 +1,5 @@
-/* From margins to a junction tree: columns are eliminated one by one, and what an elimination joins is a clique [Lauritzen1988]. */
+/* From margins to a junction tree: columns are eliminated one by one, and what an elimination joins is a
+ * clique [Lauritzen1988]. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ double tacit_tables_count(const tacit_tables_t *tables, uint32_t columns) {
 }
 
 void tacit_tables_map(const tacit_tables_t *tables, uint32_t from, uint32_t columns, uint32_t *to) {
-  size_t level[TACIT_TABLES_MAX_COLUMNS] = {0}, stride[TACIT_TABLES_MAX_COLUMNS] = {0}, n = (size_t)tacit_tables_count(tables, from);
+  size_t level[TACIT_TABLES_MAX_COLUMNS] = {0}, stride[TACIT_TABLES_MAX_COLUMNS] = {0},
+         n = (size_t)tacit_tables_count(tables, from);
   uint32_t step = 1, at = 0;
   for (size_t j = tables->n_columns; j-- > 0;) {
     stride[j] = tacit_tables_has(columns, j) ? step : 0;
@@ -51,7 +53,9 @@ static size_t count_bits(uint32_t x) { return (size_t)__builtin_popcount(x); }
 static double fill_in(const uint32_t *neighbours, size_t n_columns, size_t j) {
   double n = 0;
   for (size_t a = 0; a < n_columns; a++) {
-    n += tacit_tables_has(neighbours[j], a) ? (double)count_bits(neighbours[j] & ~neighbours[a] & ~(UINT32_C(1) << a)) : 0;
+    n += tacit_tables_has(neighbours[j], a)
+             ? (double)count_bits(neighbours[j] & ~neighbours[a] & ~(UINT32_C(1) << a))
+             : 0;
   }
   return n / 2;
 }
@@ -90,7 +94,8 @@ static elimination_t eliminate(const tacit_tables_t *tables, const tacit_margins
     uint32_t joined = neighbours[best], bit = UINT32_C(1) << best;
     add_clique(tables, &to, joined | bit);
     for (size_t j = 0; j < m->n_columns; j++) {
-      neighbours[j] = tacit_tables_has(joined, j) ? (neighbours[j] | joined) & ~bit & ~(UINT32_C(1) << j) : neighbours[j];
+      neighbours[j] =
+          tacit_tables_has(joined, j) ? (neighbours[j] | joined) & ~bit & ~(UINT32_C(1) << j) : neighbours[j];
     }
     left &= ~bit;
   }
@@ -104,21 +109,23 @@ static void name_columns(const tacit_margins_t *m, uint32_t columns, char *out, 
     char number[24];
     snprintf(number, sizeof number, "%zu", j + 1);
     if (tacit_tables_has(columns, j)) {
-      length += (size_t)snprintf(out + length, size - length, "%s%.40s", length > 0 ? ", " : "", m->names != NULL ? m->names[j] : number);
+      length += (size_t)snprintf(out + length, size - length, "%s%.40s", length > 0 ? ", " : "",
+                                 m->names != NULL ? m->names[j] : number);
     }
   }
 }
 
-static tacit_status_t check_size(const tacit_tables_t *tables, const tacit_margins_t *m, const elimination_t *e, tacit_error_t *err) {
+static tacit_status_t check_size(const tacit_tables_t *tables, const tacit_margins_t *m,
+                                 const elimination_t *e, tacit_error_t *err) {
   for (size_t i = 0; i < e->n_cliques; i++) {
     if (tacit_tables_count(tables, e->cliques[i]) > TACIT_TABLES_MAX_CELLS) {
       char names[400];
       name_columns(m, e->cliques[i], names, sizeof names);
-      return tacit_error_set(
-          err, TACIT_ERR_ARGUMENT, "margin",
-          "these margins hang together in a clique of %.4g cells, where at most %d can be added up (columns %s): leave out margins that "
-          "close a circle of columns, or take fewer levels",
-          tacit_tables_count(tables, e->cliques[i]), (int)TACIT_TABLES_MAX_CELLS, names);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
+                             "these margins hang together in a clique of %.4g cells, where at most %d can be "
+                             "added up (columns %s): leave out margins that "
+                             "close a circle of columns, or take fewer levels",
+                             tacit_tables_count(tables, e->cliques[i]), (int)TACIT_TABLES_MAX_CELLS, names);
     }
   }
   return TACIT_OK;
@@ -126,7 +133,8 @@ static tacit_status_t check_size(const tacit_tables_t *tables, const tacit_margi
 
 /* ---- the tree ---- */
 
-/* A spanning tree of largest separators is a junction tree; cliques come in the order in which they join it. */
+/* A spanning tree of largest separators is a junction tree; cliques come in the order in which they join it.
+ */
 static void order_cliques(tacit_tables_t *tables, elimination_t *e) {
   for (size_t n = 0; n < e->n_cliques; n++) {
     size_t best = n, parent = 0, most = 0;
@@ -142,7 +150,9 @@ static void order_cliques(tacit_tables_t *tables, elimination_t *e) {
     }
     uint32_t columns = e->cliques[best];
     e->cliques[best] = e->cliques[n];
-    tables->cliques[n] = (tacit_clique_t){.columns = columns, .separator = n > 0 ? columns & tables->cliques[parent].columns : 0, .parent = parent};
+    tables->cliques[n] = (tacit_clique_t){.columns = columns,
+                                          .separator = n > 0 ? columns & tables->cliques[parent].columns : 0,
+                                          .parent = parent};
   }
 }
 
@@ -168,7 +178,8 @@ static tacit_status_t map_clique(tacit_tables_t *tables, size_t i, tacit_error_t
 }
 
 /* Each margin belongs to the smallest clique that holds it. */
-static tacit_status_t place_margin(tacit_tables_t *tables, tacit_margin_t *margin, uint32_t columns, tacit_error_t *err) {
+static tacit_status_t place_margin(tacit_tables_t *tables, tacit_margin_t *margin, uint32_t columns,
+                                   tacit_error_t *err) {
   double least = INFINITY;
   for (size_t i = 0; i < tables->n_cliques; i++) {
     double n = (double)tables->cliques[i].n_cells;
@@ -190,9 +201,11 @@ static tacit_status_t place_margin(tacit_tables_t *tables, tacit_margin_t *margi
   return TACIT_OK;
 }
 
-tacit_status_t tacit_tables_grow_tree(tacit_tables_t *tables, const tacit_margins_t *margins, tacit_error_t *err) {
+tacit_status_t tacit_tables_grow_tree(tacit_tables_t *tables, const tacit_margins_t *margins,
+                                      tacit_error_t *err) {
   elimination_t by_cells = eliminate(tables, margins, false), by_fill = eliminate(tables, margins, true);
-  bool is_better = by_fill.largest < by_cells.largest || (by_fill.largest <= by_cells.largest && by_fill.total < by_cells.total);
+  bool is_better = by_fill.largest < by_cells.largest ||
+                   (by_fill.largest <= by_cells.largest && by_fill.total < by_cells.total);
   elimination_t *best = is_better ? &by_fill : &by_cells;
   tacit_status_t status = check_size(tables, margins, best, err);
   if (status != TACIT_OK) {

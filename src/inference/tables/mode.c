@@ -1,6 +1,7 @@
 /*
- * Where the posterior is, and how wide: counts of the effects by least squares from all margins, then theta by Fisher scoring, each time with the phi
- * that goes with it. No draw depends on how well that went but for its speed.
+ * Where the posterior is, and how wide: counts of the effects by least squares from all margins, then theta
+ * by Fisher scoring, each time with the phi that goes with it. No draw depends on how well that went but for
+ * its speed.
  */
 #include <string.h>
 
@@ -44,7 +45,8 @@ static void fit_counts(solver_t *f) {
   tacit_tables_target_t *t = f->target;
   const tacit_tables_t *tables = t->tables;
   size_t k = f->k;
-  double *weighted = f->point.cells, *of_first = f->step, *of_values = f->residual, first = 0, total = 0, square = 0;
+  double *weighted = f->point.cells, *of_first = f->step, *of_values = f->residual, first = 0, total = 0,
+         square = 0;
   memset(weighted, 0, tables->n_cells * sizeof *weighted);
   for (size_t i = 0; i < tables->n_margins; i++) {
     size_t at = tables->margins[i].first;
@@ -79,7 +81,8 @@ static void fit_counts(solver_t *f) {
   t->contradiction = chi_square_tail(square, (double)tables->n_cells - (double)t->dim);
 }
 
-/* ---- phi of a theta: the least of (phi - theta)' noise (phi - theta) / 2 + n A(phi) - counts phi, which is convex ---- */
+/* ---- phi of a theta: the least of (phi - theta)' noise (phi - theta) / 2 + n A(phi) - counts phi, which is
+ * convex ---- */
 
 static double bowl(solver_t *f, const double *phi, double *gradient) {
   const tacit_tables_target_t *t = f->target;
@@ -89,8 +92,8 @@ static double bowl(solver_t *f, const double *phi, double *gradient) {
     f->point.effects[j] = phi[j] - f->theta[j];
   }
   tacit_matrix_times(f->k, t->noise, f->point.effects, gradient);
-  double value =
-      0.5 * tacit_matrix_dot(f->k, gradient, f->point.effects) + t->n_start * f->point.fitted.log_partition - tacit_matrix_dot(f->k, t->counts, phi);
+  double value = 0.5 * tacit_matrix_dot(f->k, gradient, f->point.effects) +
+                 t->n_start * f->point.fitted.log_partition - tacit_matrix_dot(f->k, t->counts, phi);
   for (size_t j = 0; j < f->k; j++) {
     gradient[j] = t->counts[j] - t->n_start * f->point.fitted.mean[j] - gradient[j];
   }
@@ -129,7 +132,8 @@ static bool follow_theta(solver_t *f) {
 
 /* ---- theta ---- */
 
-/* information <- lower factor of G V^-1 G + prior precision, G = n Sigma, V = noise + G, whose factor is point.matrix. */
+/* information <- lower factor of G V^-1 G + prior precision, G = n Sigma, V = noise + G, whose factor is
+ * point.matrix. */
 static bool set_information(solver_t *f) {
   size_t k = f->k;
   double precision = 1 / (f->target->release->prior_sd * f->target->release->prior_sd);
@@ -142,7 +146,8 @@ static bool set_information(solver_t *f) {
   }
   for (size_t i = 0; i < k; i++) {
     for (size_t j = 0; j <= i; j++) {
-      f->information[i * k + j] = tacit_matrix_dot(k, f->work + i * k, f->work + j * k) + (i == j ? precision : 0);
+      f->information[i * k + j] =
+          tacit_matrix_dot(k, f->work + i * k, f->work + j * k) + (i == j ? precision : 0);
     }
   }
   return tacit_matrix_factorise(k, f->information);
@@ -182,7 +187,8 @@ static bool climb(solver_t *f, double *value, double *from, double *direction) {
 }
 
 static tacit_status_t find_mode(solver_t *f, tacit_error_t *err) {
-  double *from = tacit_alloc_zero(f->k, sizeof *from), *direction = tacit_alloc_zero(f->k, sizeof *direction), value = -INFINITY;
+  double *from = tacit_alloc_zero(f->k, sizeof *from), *direction = tacit_alloc_zero(f->k, sizeof *direction),
+         value = -INFINITY;
   tacit_status_t status = from != NULL && direction != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {
     f->point.at[f->k] = f->target->n_start;
@@ -191,15 +197,17 @@ static tacit_status_t find_mode(solver_t *f, tacit_error_t *err) {
     }
     bool ok = isfinite(value) && isfinite(tacit_tables_determinant(&f->point)) && set_information(f);
     status = ok ? TACIT_OK
-                : tacit_error_set(err, TACIT_ERR_NUMERIC, "statistic",
-                                  "no mode of the posterior was found: are the counts and scales those of one release?");
+                : tacit_error_set(
+                      err, TACIT_ERR_NUMERIC, "statistic",
+                      "no mode of the posterior was found: are the counts and scales those of one release?");
   }
   tacit_free(from);
   tacit_free(direction);
   return status;
 }
 
-/* spread <- V^-1 noise L^-T, for L L' the information about theta: phi moves by V^-1 noise where theta moves by 1. */
+/* spread <- V^-1 noise L^-T, for L L' the information about theta: phi moves by V^-1 noise where theta moves
+ * by 1. */
 static void set_spread(solver_t *f) {
   tacit_tables_target_t *t = f->target;
   size_t k = f->k, d = t->dim;
@@ -221,8 +229,9 @@ static void set_spread(solver_t *f) {
 }
 
 /*
- * The derivative of log |V| / 2, V = noise + n Sigma(phi), V^-1 = sum r r': n / 2 times the sum of the third derivatives of A along r, r, by
- * differences of Sigma r. Only trajectories follow it; what it leaves out is in their acceptance.
+ * The derivative of log |V| / 2, V = noise + n Sigma(phi), V^-1 = sum r r': n / 2 times the sum of the third
+ * derivatives of A along r, r, by differences of Sigma r. Only trajectories follow it; what it leaves out is
+ * in their acceptance.
  */
 static void set_slope(solver_t *f) {
   tacit_tables_target_t *t = f->target;
@@ -257,14 +266,17 @@ static void set_slope(solver_t *f) {
 
 static tacit_status_t check(const tacit_tables_target_t *t, tacit_error_t *err) {
   const tacit_noisy_margins_t *r = t->release;
-  if (!(r->n_records >= 0 && r->n_records <= 1e15) || (r->n_records > 0 && r->n_records < 1) || !(r->prior_sd > 0 && r->prior_sd <= 1e3)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n",
-                           "the number of records is from 1 to 1e15, or unknown, and the prior's sd above 0 and at most 1000");
+  if (!(r->n_records >= 0 && r->n_records <= 1e15) || (r->n_records > 0 && r->n_records < 1) ||
+      !(r->prior_sd > 0 && r->prior_sd <= 1e3)) {
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "n",
+        "the number of records is from 1 to 1e15, or unknown, and the prior's sd above 0 and at most 1000");
   }
   for (size_t i = 0; i < t->tables->n_cells; i++) {
     if (!(fabs(r->values[i]) <= 1e15) || !(r->scales[i] >= 1e-3 && r->scales[i] <= 1e12)) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "value",
-                             "counts of margins are at most 1e15 in size, and the scale of their noise from 1e-3 to 1e12");
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "value",
+          "counts of margins are at most 1e15 in size, and the scale of their noise from 1e-3 to 1e12");
     }
   }
   return TACIT_OK;
@@ -272,8 +284,9 @@ static tacit_status_t check(const tacit_tables_target_t *t, tacit_error_t *err) 
 
 static tacit_status_t allocate(tacit_tables_target_t *t, solver_t *f, tacit_error_t *err) {
   size_t k = f->k, d = t->dim;
-  double **arrays[] = {&t->weight, &t->noise,    &t->counts, &t->centre, &t->spread,      &t->slope, &f->theta,
-                       &f->step,   &f->residual, &f->before, &f->grad,   &f->information, &f->work};
+  double **arrays[] = {&t->weight, &t->noise,       &t->counts, &t->centre,   &t->spread,
+                       &t->slope,  &f->theta,       &f->step,   &f->residual, &f->before,
+                       &f->grad,   &f->information, &f->work};
   size_t sizes[] = {t->tables->n_cells, k * k, k, d, d * d, d, d, d, d, d, d, k * k, k * k};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     *arrays[i] = tacit_alloc_zero(sizes[i], sizeof **arrays[i]);
@@ -292,7 +305,8 @@ static tacit_status_t solve_counts(solver_t *f, tacit_error_t *err) {
   }
   add_precision(t, f->work);
   if (!tacit_matrix_factorise(f->k, f->work)) {
-    return tacit_error_set(err, TACIT_ERR_NUMERIC, "scale", "the scales of the margins' noise are too far apart to be taken together");
+    return tacit_error_set(err, TACIT_ERR_NUMERIC, "scale",
+                           "the scales of the margins' noise are too far apart to be taken together");
   }
   tacit_matrix_invert(f->k, f->work, t->noise);
   fit_counts(f);
@@ -313,7 +327,8 @@ static tacit_status_t solve(solver_t *f, tacit_error_t *err) {
   return status;
 }
 
-static tacit_status_t init(tacit_tables_target_t *target, const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
+static tacit_status_t init(tacit_tables_target_t *target, const tacit_tables_t *tables,
+                           const tacit_noisy_margins_t *release,
                            tacit_status_t (*solve_it)(solver_t *, tacit_error_t *), tacit_error_t *err) {
   *target = (tacit_tables_target_t){.tables = tables, .release = release, .n_effects = tables->n_effects};
   target->dim = target->n_effects + !(release->n_records > 0);
@@ -329,8 +344,8 @@ static tacit_status_t init(tacit_tables_target_t *target, const tacit_tables_t *
   return status;
 }
 
-tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
-                                        tacit_error_t *err) {
+tacit_status_t tacit_tables_target_init(tacit_tables_target_t *target, const tacit_tables_t *tables,
+                                        const tacit_noisy_margins_t *release, tacit_error_t *err) {
   return init(target, tables, release, solve, err);
 }
 
@@ -342,7 +357,8 @@ void tacit_tables_target_clear(tacit_tables_target_t *t) {
   *t = (tacit_tables_target_t){0};
 }
 
-tacit_status_t tacit_tables_contradiction(const tacit_tables_t *tables, const tacit_noisy_margins_t *release, double *p, tacit_error_t *err) {
+tacit_status_t tacit_tables_contradiction(const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
+                                          double *p, tacit_error_t *err) {
   tacit_tables_target_t target;
   tacit_status_t status = init(&target, tables, release, solve_counts, err);
   *p = status == TACIT_OK ? target.contradiction : NAN;

@@ -1,9 +1,11 @@
 /*
- * The density of theta given noisy margins (docs/theory.md, 12.15). With s the effects' counts among the records, e = S s + n 1{first} the margins',
+ * The density of theta given noisy margins (docs/theory.md, 12.15). With s the effects' counts among the
+ * records, e = S s + n 1{first} the margins',
  *
  *     log p(y | theta) = log of the integral over s of  h(s) e^(theta s - n A(theta))  N(y; e, W^-1)
  *
- * whose integrand is largest where theta = phi - S' W (y - e), s = n mu(phi). Taken as the coordinate, phi makes theta explicit.
+ * whose integrand is largest where theta = phi - S' W (y - e), s = n mu(phi). Taken as the coordinate, phi
+ * makes theta explicit.
  */
 #include <string.h>
 
@@ -11,10 +13,12 @@
 #include "base/memory.h"
 #include "tables/tables_internal.h"
 
-tacit_status_t tacit_tables_point_init(tacit_tables_point_t *point, const tacit_tables_target_t *target, tacit_error_t *err) {
+tacit_status_t tacit_tables_point_init(tacit_tables_point_t *point, const tacit_tables_target_t *target,
+                                       tacit_error_t *err) {
   size_t n = target->n_effects;
   *point = (tacit_tables_point_t){.target = target};
-  double **arrays[] = {&point->at, &point->in_at, &point->theta, &point->grad, &point->effects, &point->cells, &point->matrix};
+  double **arrays[] = {&point->at,      &point->in_at, &point->theta, &point->grad,
+                       &point->effects, &point->cells, &point->matrix};
   size_t sizes[] = {n + 1, n + 1, n, n, n, target->tables->n_cells, n * n};
   tacit_status_t status = tacit_tables_workspace_init(&point->fitted, target->tables, err);
   TACIT_THEN(status, tacit_tables_workspace_init(&point->model, target->tables, err));
@@ -26,7 +30,8 @@ tacit_status_t tacit_tables_point_init(tacit_tables_point_t *point, const tacit_
 }
 
 void tacit_tables_point_clear(tacit_tables_point_t *point) {
-  double *arrays[] = {point->at, point->in_at, point->theta, point->grad, point->effects, point->cells, point->matrix};
+  double *arrays[] = {point->at,      point->in_at, point->theta, point->grad,
+                      point->effects, point->cells, point->matrix};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     tacit_free(arrays[i]);
   }
@@ -47,7 +52,8 @@ static double residuals(tacit_tables_point_t *point, double *cells) {
   return square;
 }
 
-/* The gradient in phi from that in theta; what n does by way of theta = phi - S' W (y - n p(phi)) is added to its own. */
+/* The gradient in phi from that in theta; what n does by way of theta = phi - S' W (y - n p(phi)) is added to
+ * its own. */
 static void chain_rule(tacit_tables_point_t *point, double *grad) {
   const tacit_tables_target_t *t = point->target;
   const tacit_tables_t *tables = t->tables;
@@ -112,7 +118,8 @@ double tacit_tables_determinant(tacit_tables_point_t *point) {
   for (size_t i = 0; i < n * n; i++) {
     point->matrix[i] = t->noise[i] + point->n * point->matrix[i];
   }
-  return tacit_matrix_factorise(n, point->matrix) ? 0.5 * tacit_matrix_log_determinant(n, point->matrix) : -INFINITY;
+  return tacit_matrix_factorise(n, point->matrix) ? 0.5 * tacit_matrix_log_determinant(n, point->matrix)
+                                                  : -INFINITY;
 }
 
 static void move_to(tacit_tables_point_t *point, const double *z) {

@@ -38,7 +38,9 @@ static tacit_status_t begin(const run_t *run, chain_t *c, size_t index, tacit_er
     }
     tacit_trajectory_start_scaled(&c->walk);
   }
-  return c->walk.value > -INFINITY ? TACIT_OK : tacit_error_set(err, TACIT_ERR_NUMERIC, "statistic", "a chain found no place to begin");
+  return c->walk.value > -INFINITY
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "statistic", "a chain found no place to begin");
 }
 
 static void begin_task(void *user, size_t index, size_t thread) {
@@ -62,7 +64,10 @@ static void keep(const run_t *run, chain_t *c, size_t index, size_t at, double a
     row[t->n_effects] = c->point.n;
   }
   draws->stats[index * (draws->n_warmup + draws->n_draws) + at] =
-      (tacit_draw_stats_t){.log_prior = prior, .accept_stat = accept, .step_size = c->walk.step_size, .n_leapfrog = (double)c->walk.n_leapfrog};
+      (tacit_draw_stats_t){.log_prior = prior,
+                           .accept_stat = accept,
+                           .step_size = c->walk.step_size,
+                           .n_leapfrog = (double)c->walk.n_leapfrog};
 }
 
 static void advance(void *user, size_t index, size_t thread) {
@@ -108,10 +113,12 @@ static void find(const run_t *run, tacit_tables_findings_t *findings) {
   }
 }
 
-static tacit_status_t run_all(run_t *run, tacit_augment_result_t *result, tacit_tables_findings_t *findings, tacit_error_t *err) {
+static tacit_status_t run_all(run_t *run, tacit_augment_result_t *result, tacit_tables_findings_t *findings,
+                              tacit_error_t *err) {
   size_t n = run->chains.settings->n_chains;
   run->each = tacit_alloc_zero(n, sizeof *run->each);
-  tacit_status_t status = run->each != NULL ? tacit_chains_run(&run->chains, run, result, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      run->each != NULL ? tacit_chains_run(&run->chains, run, result, err) : tacit_error_memory(err);
   if (status == TACIT_OK) {
     result->method = TACIT_AUGMENT_MARGINAL;
     find(run, findings);
@@ -125,20 +132,26 @@ static tacit_status_t run_all(run_t *run, tacit_augment_result_t *result, tacit_
   return status;
 }
 
-tacit_status_t tacit_tables_infer(const tacit_tables_t *tables, const tacit_noisy_margins_t *release, const tacit_augment_settings_t *settings,
-                                  tacit_draws_t *draws, tacit_augment_result_t *result, tacit_tables_findings_t *findings, tacit_error_t *err) {
+tacit_status_t tacit_tables_infer(const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
+                                  const tacit_augment_settings_t *settings, tacit_draws_t *draws,
+                                  tacit_augment_result_t *result, tacit_tables_findings_t *findings,
+                                  tacit_error_t *err) {
   tacit_tables_target_t target;
   tacit_augment_result_t no_result;
   tacit_tables_findings_t no_findings;
   *draws = (tacit_draws_t){0};
   if (settings->n_chains < 1 || settings->n_draws < 1 || settings->thin < 1 || settings->n_threads < 1) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws", "chains, draws, thin and threads must be at least 1");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws",
+                           "chains, draws, thin and threads must be at least 1");
   }
   tacit_status_t status = tacit_tables_target_init(&target, tables, release, err);
-  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws, target.dim, err));
+  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
+                                      target.dim, err));
   if (status == TACIT_OK) {
-    run_t run = {.target = &target, .chains = {.settings = settings, .draws = draws, .begin = begin_task, .advance = advance}};
-    status = run_all(&run, result != NULL ? result : &no_result, findings != NULL ? findings : &no_findings, err);
+    run_t run = {.target = &target,
+                 .chains = {.settings = settings, .draws = draws, .begin = begin_task, .advance = advance}};
+    status =
+        run_all(&run, result != NULL ? result : &no_result, findings != NULL ? findings : &no_findings, err);
   }
   tacit_tables_target_clear(&target);
   return status;

@@ -10,14 +10,18 @@
 
 static tacit_status_t check(const tacit_margins_t *m, tacit_error_t *err) {
   uint32_t all = 0;
-  if (m->n_columns < 1 || m->n_columns > TACIT_TABLES_MAX_COLUMNS || m->n_margins < 1 || m->n_margins > TACIT_TABLES_MAX_MARGINS) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "1 to %d margins of 1 to %d columns can be taken together, not %zu of %zu",
-                           (int)TACIT_TABLES_MAX_MARGINS, (int)TACIT_TABLES_MAX_COLUMNS, m->n_margins, m->n_columns);
+  if (m->n_columns < 1 || m->n_columns > TACIT_TABLES_MAX_COLUMNS || m->n_margins < 1 ||
+      m->n_margins > TACIT_TABLES_MAX_MARGINS) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
+                           "1 to %d margins of 1 to %d columns can be taken together, not %zu of %zu",
+                           (int)TACIT_TABLES_MAX_MARGINS, (int)TACIT_TABLES_MAX_COLUMNS, m->n_margins,
+                           m->n_columns);
   }
   for (size_t i = 0; i < m->n_margins; i++) {
     for (size_t k = 0; k < i; k++) {
       if (m->margins[k] == m->margins[i]) {
-        return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "margins %zu and %zu are of the same columns: name each once", k + 1, i + 1);
+        return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
+                               "margins %zu and %zu are of the same columns: name each once", k + 1, i + 1);
       }
     }
     all |= m->margins[i];
@@ -26,12 +30,14 @@ static tacit_status_t check(const tacit_margins_t *m, tacit_error_t *err) {
     }
   }
   if (all != (UINT32_C(1) << m->n_columns) - 1) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "each column must be in a margin, and each margin's columns among those listed");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
+                           "each column must be in a margin, and each margin's columns among those listed");
   }
   for (size_t j = 0; j < m->n_columns; j++) {
     if (m->n_levels[j] < 2 || m->n_levels[j] > TACIT_TABLES_MAX_EFFECTS + 1) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "levels", "a column of a margin has 2 to %d levels, not %zu", (int)TACIT_TABLES_MAX_EFFECTS + 1,
-                             m->n_levels[j]);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "levels",
+                             "a column of a margin has 2 to %d levels, not %zu",
+                             (int)TACIT_TABLES_MAX_EFFECTS + 1, m->n_levels[j]);
     }
   }
   return TACIT_OK;
@@ -85,7 +91,8 @@ size_t tacit_tables_n_cells(const tacit_tables_t *tables) { return tables->n_cel
 
 size_t tacit_tables_largest_clique(const tacit_tables_t *tables) { return tables->largest; }
 
-tacit_status_t tacit_tables_evaluate(const tacit_tables_t *tables, const double *theta, double *log_partition, double *cells, tacit_error_t *err) {
+tacit_status_t tacit_tables_evaluate(const tacit_tables_t *tables, const double *theta, double *log_partition,
+                                     double *cells, tacit_error_t *err) {
   tacit_tables_workspace_t workspace;
   tacit_status_t status = tacit_tables_workspace_init(&workspace, tables, err);
   if (status == TACIT_OK) {
@@ -101,14 +108,16 @@ tacit_status_t tacit_tables_evaluate(const tacit_tables_t *tables, const double 
 
 /* ---- rows ---- */
 
-/* A clique's cells by the separator's cell that they belong to, with running sums of their probabilities given it. */
+/* A clique's cells by the separator's cell that they belong to, with running sums of their probabilities
+ * given it. */
 typedef struct sorted {
   size_t *begin;   /* (n_separator + 1) */
   uint32_t *cell;  /* (n_cells) */
   double *running; /* (n_cells) */
 } sorted_t;
 
-static tacit_status_t sort_clique(const tacit_clique_t *c, const double *given, sorted_t *to, tacit_error_t *err) {
+static tacit_status_t sort_clique(const tacit_clique_t *c, const double *given, sorted_t *to,
+                                  tacit_error_t *err) {
   to->begin = tacit_alloc_zero(c->n_separator + 2, sizeof *to->begin);
   to->cell = tacit_alloc(c->n_cells, sizeof *to->cell);
   to->running = tacit_alloc(c->n_cells, sizeof *to->running);
@@ -148,12 +157,14 @@ static size_t pick(const sorted_t *from, size_t s, double u) {
   return from->cell[low];
 }
 
-static void draw_rows(const tacit_tables_t *t, const sorted_t *sorted, size_t n_rows, tacit_rng_t *rng, uint16_t *levels) {
+static void draw_rows(const tacit_tables_t *t, const sorted_t *sorted, size_t n_rows, tacit_rng_t *rng,
+                      uint16_t *levels) {
   size_t row[TACIT_TABLES_MAX_COLUMNS] = {0};
   for (size_t i = 0; i < n_rows; i++) {
     for (size_t c = 0; c < t->n_cliques; c++) {
       size_t separator = tacit_tables_join(t, t->cliques[c].separator, row, 0);
-      tacit_tables_split(t, t->cliques[c].columns, pick(&sorted[c], separator, tacit_rng_uniform(rng)), 0, row);
+      tacit_tables_split(t, t->cliques[c].columns, pick(&sorted[c], separator, tacit_rng_uniform(rng)), 0,
+                         row);
     }
     for (size_t j = 0; j < t->n_columns; j++) {
       levels[i * t->n_columns + j] = (uint16_t)row[j];
@@ -161,8 +172,8 @@ static void draw_rows(const tacit_tables_t *t, const sorted_t *sorted, size_t n_
   }
 }
 
-tacit_status_t tacit_tables_draw(const tacit_tables_t *tables, const double *theta, size_t n_rows, tacit_rng_t *rng, uint16_t *levels,
-                                 tacit_error_t *err) {
+tacit_status_t tacit_tables_draw(const tacit_tables_t *tables, const double *theta, size_t n_rows,
+                                 tacit_rng_t *rng, uint16_t *levels, tacit_error_t *err) {
   tacit_tables_workspace_t workspace;
   sorted_t *sorted = tacit_alloc_zero(tables->n_cliques, sizeof *sorted);
   tacit_status_t status = tacit_tables_workspace_init(&workspace, tables, err);

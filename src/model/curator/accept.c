@@ -10,10 +10,11 @@ tacit_event_t tacit_curator_accept_event(const tacit_curator_t *curator, const t
 }
 
 /*
- * The pairs to decide on, in curator->pairs: not those that public facts decide, points without change being accepted and
- * points without prior density, or farther apart than the rule allows, rejected.
+ * The pairs to decide on, in curator->pairs: not those that public facts decide, points without change being
+ * accepted and points without prior density, or farther apart than the rule allows, rejected.
  */
-static size_t gather(tacit_curator_t *curator, double max_clip, const tacit_accept_pairs_t *pairs, size_t first, size_t last) {
+static size_t gather(tacit_curator_t *curator, double max_clip, const tacit_accept_pairs_t *pairs,
+                     size_t first, size_t last) {
   size_t dim = curator->model->dim, n = 0;
   for (size_t k = first; k < last; k++) {
     const double *from = pairs->theta + k * dim, *to = pairs->theta_prop + k * dim;
@@ -31,7 +32,8 @@ static size_t gather(tacit_curator_t *curator, double max_clip, const tacit_acce
   return n;
 }
 
-static tacit_status_t prepare(tacit_curator_t *curator, const tacit_accept_pairs_t *pairs, size_t n_theta, tacit_error_t *err) {
+static tacit_status_t prepare(tacit_curator_t *curator, const tacit_accept_pairs_t *pairs, size_t n_theta,
+                              tacit_error_t *err) {
   memset(pairs->accepted, 0, pairs->n * sizeof *pairs->accepted);
   tacit_status_t status = tacit_curator_check_points(curator, pairs->n, pairs->theta, err);
   TACIT_THEN(status, tacit_curator_check_points(curator, pairs->n, pairs->theta_prop, err));
@@ -63,12 +65,14 @@ double tacit_curator_minibatch_size(double n, double bound, double intensity) {
   return tacit_door_minibatch_size(n, bound, intensity);
 }
 
-tacit_event_t tacit_curator_minibatch_event(const tacit_curator_t *curator, const tacit_minibatch_rule_t *rule) {
+tacit_event_t tacit_curator_minibatch_event(const tacit_curator_t *curator,
+                                            const tacit_minibatch_rule_t *rule) {
   return tacit_minibatch_event(rule, tacit_curator_sensitivity_factor(curator));
 }
 
 /* The pair's log ratio, at both ends: records drawn are not those of the last pair. */
-static void pair_values(const void *ctx, const float *block, size_t n_blocks, double *work, double *const *out) {
+static void pair_values(const void *ctx, const float *block, size_t n_blocks, double *work,
+                        double *const *out) {
   const tacit_curator_t *curator = ctx;
   const tacit_record_model_t *model = curator->model;
   for (size_t b = 0; b < n_blocks; b++) {
@@ -77,8 +81,8 @@ static void pair_values(const void *ctx, const float *block, size_t n_blocks, do
   }
 }
 
-static tacit_status_t decide_by_minibatch(tacit_curator_t *curator, const tacit_minibatch_rule_t *rule, bool *accepted,
-                                          tacit_error_t *err) {
+static tacit_status_t decide_by_minibatch(tacit_curator_t *curator, const tacit_minibatch_rule_t *rule,
+                                          bool *accepted, tacit_error_t *err) {
   static const size_t first = 0, none = SIZE_MAX;
   tacit_scalars_t scalars = {.n_pairs = 1,
                              .n_fresh = 1,
@@ -97,12 +101,14 @@ static tacit_status_t decide_by_minibatch(tacit_curator_t *curator, const tacit_
   if (tacit_door_is_full(rule, curator->clips[0])) {
     scalars = tacit_ratio_scalars(curator, 1);
   }
-  tacit_status_t status = tacit_door_decide_minibatch(curator->door, &scalars, rule, curator->values[0], accepted, err);
+  tacit_status_t status =
+      tacit_door_decide_minibatch(curator->door, &scalars, rule, curator->values[0], accepted, err);
   tacit_kept_settle(curator, status);
   return status;
 }
 
-tacit_status_t tacit_curator_release_minibatch_accept(tacit_curator_t *curator, const tacit_minibatch_rule_t *rule,
+tacit_status_t tacit_curator_release_minibatch_accept(tacit_curator_t *curator,
+                                                      const tacit_minibatch_rule_t *rule,
                                                       const tacit_accept_pairs_t *pairs, tacit_error_t *err) {
   tacit_status_t status = prepare(curator, pairs, 1, err);
   for (size_t k = 0; status == TACIT_OK && k < pairs->n; k++) {

@@ -1,7 +1,8 @@
 /*
- * Releases by bands: a unit's vectors are divided by the radius of the band that their joint length lies in, and squared there. Bands are blocks of
- * the door's squares, so that a unit, which lies in one, costs no more than if there were no other. Lengths can also be counted. What vectors are is
- * asked of a function; those of a public linear fit are here.
+ * Releases by bands: a unit's vectors are divided by the radius of the band that their joint length lies in,
+ * and squared there. Bands are blocks of the door's squares, so that a unit, which lies in one, costs no more
+ * than if there were no other. Lengths can also be counted. What vectors are is asked of a function; those of
+ * a public linear fit are here.
  */
 #include "base/error.h"
 #include "curator/rows.h"
@@ -22,8 +23,10 @@ typedef struct banded_sum {
   const double *edges;
 } banded_sum_t;
 
-/* v <- vectors of a unit, *n of them; their joint length, NaN if there is none. What is left of work is scratch. */
-static double length_of(const tacit_banded_t *of, size_t n_rows, const float *records, double *work, size_t *n) {
+/* v <- vectors of a unit, *n of them; their joint length, NaN if there is none. What is left of work is
+ * scratch. */
+static double length_of(const tacit_banded_t *of, size_t n_rows, const float *records, double *work,
+                        size_t *n) {
   double n2 = 0;
   *n = of->is_by_rows ? n_rows : 1;
   size_t size = *n * of->dim;
@@ -76,19 +79,23 @@ static void add_to_cell(const void *ctx, size_t n_rows, const float *records, do
 
 /* ---- what may be asked for ---- */
 
-static tacit_status_t check(const tacit_curator_t *curator, const tacit_banded_t *of, size_t n, size_t most, const double *edges, tacit_error_t *err) {
+static tacit_status_t check(const tacit_curator_t *curator, const tacit_banded_t *of, size_t n, size_t most,
+                            const double *edges, tacit_error_t *err) {
   bool is_rising = n >= 1 && n <= most;
   for (size_t i = 0; is_rising && i < n; i++) {
     is_rising = edges[i] >= 1e-15 && edges[i] <= 1e15 && (i == 0 || edges[i] > edges[i - 1]);
   }
   if (!is_rising) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "edges", "lengths are divided by 1 to %zu rising numbers between 1e-15 and 1e15", most);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "edges",
+                           "lengths are divided by 1 to %zu rising numbers between 1e-15 and 1e15", most);
   }
   if (of->dim < 1 || of->dim > TACIT_MAX_ROW_FEATURES) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim", "vectors in bands have 1 to %d numbers", (int)TACIT_MAX_ROW_FEATURES);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim", "vectors in bands have 1 to %d numbers",
+                           (int)TACIT_MAX_ROW_FEATURES);
   }
   return curator->settings.temperature_power < 1
-             ? tacit_error_set(err, TACIT_ERR_STATE, "temperature", "releases by bands are not tempered: leave the temperature at 1")
+             ? tacit_error_set(err, TACIT_ERR_STATE, "temperature",
+                               "releases by bands are not tempered: leave the temperature at 1")
              : TACIT_OK;
 }
 
@@ -101,8 +108,9 @@ size_t tacit_bands_n_values(const tacit_bands_t *bands, size_t dim) {
   return bands->n * (d * (d + 1) / 2);
 }
 
-tacit_status_t tacit_curator_release_bands(tacit_curator_t *curator, const tacit_banded_t *of, const tacit_bands_t *bands, double noise_multiplier,
-                                           double *out, double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_bands(tacit_curator_t *curator, const tacit_banded_t *of,
+                                           const tacit_bands_t *bands, double noise_multiplier, double *out,
+                                           double *noise_sd, tacit_error_t *err) {
   banded_sum_t s = {.sum = {.curator = curator,
                             .is_square = true,
                             .dim = of->dim + bands->has_count,
@@ -116,11 +124,13 @@ tacit_status_t tacit_curator_release_bands(tacit_curator_t *curator, const tacit
   *noise_sd = 0;
   snprintf(s.label, sizeof s.label, "bands of %s", of->name);
   tacit_status_t status = check(curator, of, bands->n, TACIT_MAX_BANDS, bands->radii, err);
-  return status == TACIT_OK ? tacit_rows_release(&s.sum, add_to_band, noise_multiplier, out, noise_sd, err) : status;
+  return status == TACIT_OK ? tacit_rows_release(&s.sum, add_to_band, noise_multiplier, out, noise_sd, err)
+                            : status;
 }
 
-tacit_status_t tacit_curator_release_lengths(tacit_curator_t *curator, const tacit_banded_t *of, size_t n_edges, const double *edges,
-                                             double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_lengths(tacit_curator_t *curator, const tacit_banded_t *of,
+                                             size_t n_edges, const double *edges, double noise_multiplier,
+                                             double *out, double *noise_sd, tacit_error_t *err) {
   banded_sum_t s = {.of = of, .n_edges = n_edges, .edges = edges};
   *noise_sd = 0;
   snprintf(s.label, sizeof s.label, "lengths of %s", of->name);
@@ -133,7 +143,8 @@ tacit_status_t tacit_curator_release_lengths(tacit_curator_t *curator, const tac
                          .ctx = &s,
                          .n_work = n_work_of(curator, of),
                          .label = s.label};
-  status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
+  status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out,
+                                    noise_sd, err);
   for (size_t k = 0; k <= n_edges; k++) {
     out[k] = ldexp(out[k], -COUNT_BITS);
   }
@@ -186,18 +197,22 @@ static void add_score(const void *ctx, size_t n_rows, const float *records, doub
 }
 
 tacit_banded_t tacit_linear_rows(const tacit_linear_point_t *point) {
-  return (tacit_banded_t){.name = "rows", .dim = point->n_features, .is_by_rows = true, .vectors = add_rows, .ctx = point};
+  return (tacit_banded_t){
+      .name = "rows", .dim = point->n_features, .is_by_rows = true, .vectors = add_rows, .ctx = point};
 }
 
 tacit_banded_t tacit_linear_scores(const tacit_linear_point_t *point) {
-  return (tacit_banded_t){.name = "scores", .dim = point->n_features + point->has_units, .vectors = add_score, .ctx = point};
+  return (tacit_banded_t){
+      .name = "scores", .dim = point->n_features + point->has_units, .vectors = add_score, .ctx = point};
 }
 
-tacit_status_t tacit_linear_check(const tacit_curator_t *curator, const tacit_linear_point_t *point, tacit_error_t *err) {
+tacit_status_t tacit_linear_check(const tacit_curator_t *curator, const tacit_linear_point_t *point,
+                                  tacit_error_t *err) {
   size_t d = curator->model->n_features;
   tacit_status_t status = tacit_rows_check(curator, true, err);
   if (status == TACIT_OK && point->n_features != d) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual", "a residual needs a parameter for each of the model's %zu features", d);
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual",
+                             "a residual needs a parameter for each of the model's %zu features", d);
   }
   TACIT_THEN(status, tacit_rows_check_numbers("whitening matrix", point->whiten, d * d, err));
   TACIT_THEN(status, tacit_rows_check_numbers("residual", point->theta, d, err));

@@ -1,13 +1,15 @@
 /*
- * Centred scores of any model whose responses can be simulated, and their slope (docs/theory.md, section 18.13). At a public point t, of a record
- * with the score s and other responses y_m that it might have had at t, of weights p_m,
+ * Centred scores of any model whose responses can be simulated, and their slope (docs/theory.md,
+ * section 18.13). At a public point t, of a record with the score s and other responses y_m that it might
+ * have had at t, of weights p_m,
  *
- *     u = A s(t; x, y),   k = min(1, C / |u|),   c = sum p k u,   J = sum p k u u',   w = min(1, K / tr J, C/4 / |c|, C/4 / |c_2C - c|),
- *     v = w (k u - c),
+ *     u = A s(t; x, y),   k = min(1, C / |u|),   c = sum p k u,   J = sum p k u u',   w = min(1, K / tr J,
+ * C/4 / |c|, C/4 / |c_2C - c|), v = w (k u - c),
  *
- * c, J and w functions of x alone, so that v has mean 0 at t given x, and slope w J in e, theta = t + A' e. |v| <= 5/4 C and tr w J <= K whatever the
- * model computes. A score that is no finite number makes v zero, and is left out among the y_m. A unit of several rows adds means over them. Outcomes
- * that may be censored at times of which nothing is known cannot be simulated: followed.c.
+ * c, J and w functions of x alone, so that v has mean 0 at t given x, and slope w J in e, theta = t + A' e.
+ * |v| <= 5/4 C and tr w J <= K whatever the model computes. A score that is no finite number makes v zero,
+ * and is left out among the y_m. A unit of several rows adds means over them. Outcomes that may be censored
+ * at times of which nothing is known cannot be simulated: followed.c.
  */
 #include "base/error.h"
 #include "curator/centred.h"
@@ -29,17 +31,20 @@ size_t tacit_centred_n_work(const tacit_record_model_t *model, const tacit_centr
   return 16 * n_blocks * (2 + d) + 2 * d * d + (n_blocks * model->n_columns * 16 + d * 16) / 2 + 9;
 }
 
-tacit_centred_workspace_t tacit_centred_workspace(const tacit_record_model_t *model, const tacit_centred_point_t *point, double *work) {
+tacit_centred_workspace_t tacit_centred_workspace(const tacit_record_model_t *model,
+                                                  const tacit_centred_point_t *point, double *work) {
   size_t n = 16 * n_blocks_of(tacit_centred_n_others(model, point)), d = model->dim;
-  tacit_centred_workspace_t workspace = {.weights = work, .norms = work + n, .scores = work + 2 * n, .slope = work + (2 + d) * n};
+  tacit_centred_workspace_t workspace = {
+      .weights = work, .norms = work + n, .scores = work + 2 * n, .slope = work + (2 + d) * n};
   uintptr_t free_from = (uintptr_t)(workspace.slope + 2 * d * d);
   workspace.blocks = (float *)(free_from + (64 - free_from % 64) % 64);
   workspace.gradient = workspace.blocks + n * model->n_columns;
   return workspace;
 }
 
-void tacit_centred_whiten(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *block, size_t n_lanes, float *gradient,
-                          double *scores, double *norms) {
+void tacit_centred_whiten(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                          const float *block, size_t n_lanes, float *gradient, double *scores,
+                          double *norms) {
   size_t d = model->dim;
   float theta[MOST] = {0};
   for (size_t j = 0; j < d; j++) {
@@ -60,16 +65,18 @@ void tacit_centred_whiten(const tacit_record_model_t *model, const tacit_centred
 }
 
 /* workspace: other responses by the model at `distribution`, their weights and scores at the point. */
-static void simulate(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *distribution, const float *record, uint64_t seed,
+static void simulate(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                     const double *distribution, const float *record, uint64_t seed,
                      const tacit_centred_workspace_t *workspace) {
   size_t n = tacit_centred_n_others(model, point), n_blocks = n_blocks_of(n);
   model->others(model->ctx, record, distribution, seed, n, workspace->blocks, workspace->weights);
   for (size_t b = 0; b < n_blocks; b++) {
-    tacit_centred_whiten(model, point, workspace->blocks + b * model->n_columns * 16, 16, workspace->gradient, workspace->scores + b * 16 * model->dim,
-                         workspace->norms + 16 * b);
+    tacit_centred_whiten(model, point, workspace->blocks + b * model->n_columns * 16, 16, workspace->gradient,
+                         workspace->scores + b * 16 * model->dim, workspace->norms + 16 * b);
   }
   for (size_t i = 0; i < 16 * n_blocks; i++) {
-    workspace->weights[i] = workspace->weights[i] > 0 && !isnan(workspace->norms[i]) ? workspace->weights[i] : 0;
+    workspace->weights[i] =
+        workspace->weights[i] > 0 && !isnan(workspace->norms[i]) ? workspace->weights[i] : 0;
   }
 }
 
@@ -77,18 +84,23 @@ static double clipped(double norm, double clip) { return norm > clip ? clip / no
 
 /* Of a record, given its features alone. */
 typedef struct expected {
-  double weight;              /* w */
-  double mean[MOST];          /* c */
-  double further[MOST];       /* c_2C - c */
+  double weight;                      /* w */
+  double mean[MOST];                  /* c */
+  double further[MOST];               /* c_2C - c */
   double mean2, trace, trace_further; /* |c|^2; traces of J and of J_2C - J */
 } expected_t;
 
-/* mean (dim) <- sum p (k_b - k_a) u, of clips a and b; a 0: of b alone. Returns the trace of sum p (k_b - k_a) u u'. */
-static double sum_scores(size_t d, size_t n, const tacit_centred_workspace_t *workspace, double a, double b, double *mean) {
+/* mean (dim) <- sum p (k_b - k_a) u, of clips a and b; a 0: of b alone. Returns the trace of sum p (k_b -
+ * k_a) u u'. */
+static double sum_scores(size_t d, size_t n, const tacit_centred_workspace_t *workspace, double a, double b,
+                         double *mean) {
   double trace = 0;
   memset(mean, 0, d * sizeof *mean);
   for (size_t i = 0; i < n; i++) {
-    double norm = workspace->norms[i], k = workspace->weights[i] > 0 ? workspace->weights[i] * (clipped(norm, b) - (a > 0 ? clipped(norm, a) : 0)) : 0;
+    double norm = workspace->norms[i],
+           k = workspace->weights[i] > 0
+                   ? workspace->weights[i] * (clipped(norm, b) - (a > 0 ? clipped(norm, a) : 0))
+                   : 0;
     for (size_t j = 0; j < d && k > 0; j++) {
       mean[j] += k * workspace->scores[i * d + j];
     }
@@ -106,8 +118,8 @@ static double square_of(size_t d, const double *v) {
 }
 
 /* workspace and `of` <- of a record at the point; false: its expectations are no finite numbers. */
-static bool expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, const tacit_centred_workspace_t *workspace,
-                   expected_t *of) {
+static bool expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record,
+                   const tacit_centred_workspace_t *workspace, expected_t *of) {
   size_t d = model->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
   double most = point->clip / 4;
   simulate(model, point, point->theta, record, point->seed, workspace);
@@ -115,12 +127,14 @@ static bool expect(const tacit_record_model_t *model, const tacit_centred_point_
   of->trace_further = sum_scores(d, n, workspace, point->clip, 2 * point->clip, of->further);
   of->mean2 = square_of(d, of->mean);
   double longest = sqrt(fmax(of->mean2, square_of(d, of->further)));
-  of->weight = fmin(of->trace > point->most ? point->most / of->trace : 1, longest > most ? most / longest : 1);
+  of->weight =
+      fmin(of->trace > point->most ? point->most / of->trace : 1, longest > most ? most / longest : 1);
   return of->trace <= DBL_MAX && of->trace_further <= DBL_MAX && longest <= DBL_MAX;
 }
 
 /* slope (dim, dim) <- w J of what is in the workspace. */
-static void find_slope(size_t d, size_t n, const tacit_centred_workspace_t *workspace, double clip, double weight, double *slope) {
+static void find_slope(size_t d, size_t n, const tacit_centred_workspace_t *workspace, double clip,
+                       double weight, double *slope) {
   memset(slope, 0, d * d * sizeof *slope);
   for (size_t i = 0; i < n; i++) {
     double k = weight * workspace->weights[i] * clipped(workspace->norms[i], clip);
@@ -137,8 +151,9 @@ static void find_slope(size_t d, size_t n, const tacit_centred_workspace_t *work
 }
 
 /* own (dim), norm <- the record's own score at the point, whitened. */
-static void look_at_own(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record,
-                        const tacit_centred_workspace_t *workspace, double *own, double *norm) {
+static void look_at_own(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                        const float *record, const tacit_centred_workspace_t *workspace, double *own,
+                        double *norm) {
   for (size_t i = 0; i < model->n_columns * 16; i++) {
     workspace->blocks[i] = record[i / 16];
   }
@@ -146,8 +161,8 @@ static void look_at_own(const tacit_record_model_t *model, const tacit_centred_p
 }
 
 /* v (dim), or v_2C - v where is_further, of one record; false: it is no finite number, and zero. */
-static bool centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, bool is_further,
-                   double *v) {
+static bool centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record,
+                   double *work, bool is_further, double *v) {
   size_t d = model->dim;
   if (model->hazards != NULL) {
     tacit_followed_record_t followed;
@@ -170,7 +185,8 @@ static bool centre(const tacit_record_model_t *model, const tacit_centred_point_
 }
 
 /* mean (dim) <- over a unit's rows. */
-static void find_mean(const tacit_row_sum_t *sum, size_t n_rows, const float *records, double *work, bool is_further, double *mean) {
+static void find_mean(const tacit_row_sum_t *sum, size_t n_rows, const float *records, double *work,
+                      bool is_further, double *mean) {
   const tacit_record_model_t *model = sum->curator->model;
   double v[MOST];
   memset(mean, 0, sum->dim * sizeof *mean);
@@ -222,7 +238,8 @@ static void factor(size_t d, double *a) {
 }
 
 /* slope (dim, dim) <- what the record adds. */
-static void find_slope_of(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *slope) {
+static void find_slope_of(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                          const float *record, double *work, double *slope) {
   size_t d = model->dim;
   if (model->hazards != NULL) {
     tacit_followed_record_t followed;
@@ -234,7 +251,8 @@ static void find_slope_of(const tacit_record_model_t *model, const tacit_centred
   bool is_finite = expect(model, point, record, &workspace, &of);
   memset(slope, 0, d * d * sizeof *slope);
   if (is_finite) {
-    find_slope(d, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &workspace, point->clip, of.weight, slope);
+    find_slope(d, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &workspace, point->clip, of.weight,
+               slope);
   }
 }
 
@@ -267,7 +285,8 @@ static size_t cell_of(size_t d, double norm) {
 }
 
 /* cells <- how likely each is, by what is in the workspace: at most 1 together, whatever a model says. */
-static void expect_cells(size_t d, size_t n, const tacit_centred_workspace_t *workspace, double cells[TACIT_CENTRED_LENGTHS]) {
+static void expect_cells(size_t d, size_t n, const tacit_centred_workspace_t *workspace,
+                         double cells[TACIT_CENTRED_LENGTHS]) {
   double sum = 0;
   memset(cells, 0, TACIT_CENTRED_LENGTHS * sizeof *cells);
   for (size_t i = 0; i < n; i++) {
@@ -281,9 +300,10 @@ static void expect_cells(size_t d, size_t n, const tacit_centred_workspace_t *wo
   }
 }
 
-/* cells <- 1 in the one that the record's score is in, less how likely each was; zero where it is no finite number. */
-static void find_cells(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work,
-                       double cells[TACIT_CENTRED_LENGTHS]) {
+/* cells <- 1 in the one that the record's score is in, less how likely each was; zero where it is no finite
+ * number. */
+static void find_cells(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                       const float *record, double *work, double cells[TACIT_CENTRED_LENGTHS]) {
   if (model->hazards != NULL) {
     tacit_followed_record_t followed;
     tacit_followed_record(model, point, NULL, record, work, NULL, &followed);
@@ -316,9 +336,10 @@ static void add_lengths(const void *ctx, size_t n_rows, const float *records, do
   tacit_rows_write(sum, 1, mean, k);
 }
 
-/* What a record adds to levels, each in [0, 1]: squares expected of v, shortened to the cap, what J grows by at twice the clip, and is it lost? */
-static void find_levels(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work,
-                        double levels[TACIT_CENTRED_LEVELS]) {
+/* What a record adds to levels, each in [0, 1]: squares expected of v, shortened to the cap, what J grows by
+ * at twice the clip, and is it lost? */
+static void find_levels(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                        const float *record, double *work, double levels[TACIT_CENTRED_LEVELS]) {
   if (model->hazards != NULL) {
     tacit_followed_record_t followed;
     tacit_followed_record(model, point, NULL, record, work, NULL, &followed);
@@ -333,7 +354,8 @@ static void find_levels(const tacit_record_model_t *model, const tacit_centred_p
   double own[16 * MOST], norm, squares = 0;
   bool is_finite = expect(model, point, record, &workspace, &of);
   for (size_t i = 0; i < n && is_finite; i++) {
-    double length = fmin(of.weight * clipped(workspace.norms[i], point->clip) * workspace.norms[i], point->cap);
+    double length =
+        fmin(of.weight * clipped(workspace.norms[i], point->clip) * workspace.norms[i], point->cap);
     squares += workspace.weights[i] > 0 ? workspace.weights[i] * length * length : 0;
   }
   look_at_own(model, point, record, &workspace, own, &norm);
@@ -358,34 +380,43 @@ static void add_levels(const void *ctx, size_t n_rows, const float *records, dou
 }
 
 tacit_status_t tacit_centred_check(const tacit_record_model_t *model, tacit_error_t *err) {
-  if ((model->others == NULL && model->hazards == NULL) || model->made_up == NULL || model->grad == NULL || model->n_linear > 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "centred scores need responses that can be simulated: %s",
+  if ((model->others == NULL && model->hazards == NULL) || model->made_up == NULL || model->grad == NULL ||
+      model->n_linear > 0) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model",
+                           "centred scores need responses that can be simulated: %s",
                            model->no_others != NULL ? model->no_others : "those of this model cannot");
   }
   return model->dim <= MOST ? TACIT_OK
-                            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "centred scores are of at most %d parameters", (int)MOST);
+                            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "model",
+                                              "centred scores are of at most %d parameters", (int)MOST);
 }
 
-static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_centred_point_t *point, tacit_error_t *err) {
+static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_centred_point_t *point,
+                                  tacit_error_t *err) {
   tacit_status_t status = tacit_centred_check(curator->model, err);
   if (status == TACIT_OK && curator->settings.temperature_power < 1) {
-    status = tacit_error_set(err, TACIT_ERR_STATE, "temperature", "centred scores are not tempered: leave the temperature at 1");
+    status = tacit_error_set(err, TACIT_ERR_STATE, "temperature",
+                             "centred scores are not tempered: leave the temperature at 1");
   }
   TACIT_THEN(status, tacit_curator_check_points(curator, 1, point->theta, err));
-  TACIT_THEN(status, tacit_rows_check_numbers("whitening matrix", point->whiten, curator->model->dim * curator->model->dim, err));
+  TACIT_THEN(status, tacit_rows_check_numbers("whitening matrix", point->whiten,
+                                              curator->model->dim * curator->model->dim, err));
   if (status == TACIT_OK && (point->n_simulated < 1 || point->n_simulated > 4096)) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_simulated", "1 to 4096 responses can be simulated for a record");
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_simulated",
+                             "1 to 4096 responses can be simulated for a record");
   }
   if (status == TACIT_OK && curator->model->hazards != NULL && point->n_simulated < TACIT_FOLLOWED_LEAST) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_simulated", "censored records are followed for at least %d times", TACIT_FOLLOWED_LEAST);
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_simulated",
+                             "censored records are followed for at least %d times", TACIT_FOLLOWED_LEAST);
   }
   TACIT_THEN(status, tacit_rows_check_size("clip", point->clip, err));
   TACIT_THEN(status, tacit_rows_check_size("most", point->most, err));
   return status == TACIT_OK ? tacit_rows_check_size("cap", point->cap, err) : status;
 }
 
-static tacit_status_t release(const tacit_curator_t *curator, const tacit_centred_point_t *point, tacit_row_sum_t *sum, tacit_row_function function,
-                              double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
+static tacit_status_t release(const tacit_curator_t *curator, const tacit_centred_point_t *point,
+                              tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier,
+                              double *out, double *noise_sd, tacit_error_t *err) {
   size_t d = curator->model->dim;
   sum->curator = curator;
   sum->dim = sum->dim > 0 ? sum->dim : d;
@@ -400,40 +431,62 @@ static tacit_status_t release(const tacit_curator_t *curator, const tacit_centre
   return tacit_rows_release(sum, function, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-                                                   double *out, double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator,
+                                                   const tacit_centred_point_t *point,
+                                                   double noise_multiplier, double *out, double *noise_sd,
+                                                   tacit_error_t *err) {
   tacit_row_sum_t sum = {.bound = 1.25 * point->clip, .label = "centred score"};
   return release(curator, point, &sum, add_score, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_centred_tails(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-                                                   double *out, double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_centred_tails(tacit_curator_t *curator,
+                                                   const tacit_centred_point_t *point,
+                                                   double noise_multiplier, double *out, double *noise_sd,
+                                                   tacit_error_t *err) {
   tacit_row_sum_t sum = {.bound = 1.25 * point->clip, .label = "tails of centred scores"};
   return release(curator, point, &sum, add_further, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_centred_slope(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-                                                   double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_row_sum_t sum = {.is_square = true, .n_vectors = curator->model->dim, .bound = sqrt(point->most), .label = "slope of centred scores"};
+tacit_status_t tacit_curator_release_centred_slope(tacit_curator_t *curator,
+                                                   const tacit_centred_point_t *point,
+                                                   double noise_multiplier, double *out, double *noise_sd,
+                                                   tacit_error_t *err) {
+  tacit_row_sum_t sum = {.is_square = true,
+                         .n_vectors = curator->model->dim,
+                         .bound = sqrt(point->most),
+                         .label = "slope of centred scores"};
   return release(curator, point, &sum, add_slope, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-                                                     double *out, double *noise_sd, tacit_error_t *err) {
-  tacit_row_sum_t sum = {.is_square = true, .n_vectors = 1, .bound = fmin(point->cap, 1.25 * point->clip), .label = "squares of centred scores"};
+tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator,
+                                                     const tacit_centred_point_t *point,
+                                                     double noise_multiplier, double *out, double *noise_sd,
+                                                     tacit_error_t *err) {
+  tacit_row_sum_t sum = {.is_square = true,
+                         .n_vectors = 1,
+                         .bound = fmin(point->cap, 1.25 * point->clip),
+                         .label = "squares of centred scores"};
   return release(curator, point, &sum, add_capped, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_centred_lengths(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-                                                     double out[TACIT_CENTRED_LENGTHS], double *noise_sd, tacit_error_t *err) {
-  tacit_row_sum_t sum = {.dim = TACIT_CENTRED_LENGTHS, .bound = sqrt(2), .label = "lengths of centred scores"};
+tacit_status_t tacit_curator_release_centred_lengths(tacit_curator_t *curator,
+                                                     const tacit_centred_point_t *point,
+                                                     double noise_multiplier,
+                                                     double out[TACIT_CENTRED_LENGTHS], double *noise_sd,
+                                                     tacit_error_t *err) {
+  tacit_row_sum_t sum = {
+      .dim = TACIT_CENTRED_LENGTHS, .bound = sqrt(2), .label = "lengths of centred scores"};
   return release(curator, point, &sum, add_lengths, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-                                                    double out[TACIT_CENTRED_LEVELS], double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator,
+                                                    const tacit_centred_point_t *point,
+                                                    double noise_multiplier, double out[TACIT_CENTRED_LEVELS],
+                                                    double *noise_sd, tacit_error_t *err) {
   tacit_row_sum_t sum = {.curator = curator, .dim = TACIT_CENTRED_LEVELS, .what = point};
-  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = TACIT_CENTRED_LEVELS, .high = 1 << 22}, .unit = add_levels, .ctx = &sum,
+  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = TACIT_CENTRED_LEVELS, .high = 1 << 22},
+                         .unit = add_levels,
+                         .ctx = &sum,
                          .label = "levels of centred scores"};
   memset(out, 0, TACIT_CENTRED_LEVELS * sizeof *out);
   *noise_sd = 0;
@@ -442,7 +495,8 @@ tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator, co
     return status;
   }
   units.n_work = tacit_centred_n_work(curator->model, point);
-  status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
+  status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out,
+                                    noise_sd, err);
   for (size_t i = 0; i < TACIT_CENTRED_LEVELS; i++) {
     out[i] *= 0x1p-22 * (i < 2 ? point->most : 1);
   }
@@ -452,12 +506,13 @@ tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator, co
 
 /* ---- of public records ---- */
 
-void tacit_centred_slope(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record, double *work, double *slope) {
+void tacit_centred_slope(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                         const float *record, double *work, double *slope) {
   find_slope_of(model, point, record, work, slope);
 }
 
-void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *distribution, const float *record, double *work,
-                          double *mean) {
+void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                          const double *distribution, const float *record, double *work, double *mean) {
   size_t d = model->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
   if (model->hazards != NULL) {
     tacit_followed_record_t followed;

@@ -36,8 +36,9 @@ static tacit_status_t check_settings(const tacit_curator_settings_t *settings, t
   return TACIT_OK;
 }
 
-static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *records, const tacit_record_model_t *model,
-                                   tacit_budget_t *budget, tacit_noise_t *noise, const tacit_curator_settings_t *settings,
+static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *records,
+                                   const tacit_record_model_t *model, tacit_budget_t *budget,
+                                   tacit_noise_t *noise, const tacit_curator_settings_t *settings,
                                    tacit_error_t *err) {
   tacit_curator_settings_t s = settings != NULL ? *settings : tacit_curator_settings_default();
   tacit_status_t status = check_settings(&s, err);
@@ -55,7 +56,8 @@ static tacit_status_t open_curator(tacit_curator_t **out, tacit_records_t *recor
   curator->model = model;
   curator->settings = s;
   curator->kept.limit = TACIT_KEPT_BYTES;
-  status = tacit_door_new(&curator->door, records, budget, budget != NULL ? noise : s.subset_noise, &door, err);
+  status =
+      tacit_door_new(&curator->door, records, budget, budget != NULL ? noise : s.subset_noise, &door, err);
   if (status == TACIT_OK && !tacit_gradient_pieces(curator)) {
     status = tacit_error_memory(err);
   }
@@ -115,8 +117,9 @@ tacit_status_t tacit_curator_reserve(tacit_curator_t *curator, size_t n_theta, t
   curator->index = tacit_alloc_zero(n_theta, sizeof *curator->index);
   curator->values = tacit_alloc_zero(n_theta, 2 * sizeof *curator->values);
   curator->bits = tacit_alloc_zero(n_theta, sizeof *curator->bits);
-  bool ok = curator->theta_float != NULL && curator->pairs != NULL && curator->clips != NULL && curator->index != NULL &&
-            curator->values != NULL && curator->bits != NULL && tacit_kept_init(&curator->kept, n_theta, dim);
+  bool ok = curator->theta_float != NULL && curator->pairs != NULL && curator->clips != NULL &&
+            curator->index != NULL && curator->values != NULL && curator->bits != NULL &&
+            tacit_kept_init(&curator->kept, n_theta, dim);
   if (!ok) {
     buffers_clear(curator);
     return tacit_error_memory(err);
@@ -145,7 +148,8 @@ tacit_status_t tacit_curator_check_points(const tacit_curator_t *curator, size_t
   return TACIT_OK;
 }
 
-tacit_status_t tacit_curator_set_clip_bounds(tacit_curator_t *curator, double grad, double ratio, tacit_error_t *err) {
+tacit_status_t tacit_curator_set_clip_bounds(tacit_curator_t *curator, double grad, double ratio,
+                                             tacit_error_t *err) {
   tacit_status_t status = check_bound(grad, "clip_bound_grad", err);
   TACIT_THEN(status, check_bound(ratio, "clip_bound_ratio", err));
   if (status == TACIT_OK) {
@@ -156,17 +160,11 @@ tacit_status_t tacit_curator_set_clip_bounds(tacit_curator_t *curator, double gr
   return status;
 }
 
-bool tacit_curator_is_private(const tacit_curator_t *curator) {
-  return tacit_door_is_private(curator->door);
-}
+bool tacit_curator_is_private(const tacit_curator_t *curator) { return tacit_door_is_private(curator->door); }
 
-bool tacit_curator_is_exposed(const tacit_curator_t *curator) {
-  return tacit_door_is_exposed(curator->door);
-}
+bool tacit_curator_is_exposed(const tacit_curator_t *curator) { return tacit_door_is_exposed(curator->door); }
 
-size_t tacit_curator_dim(const tacit_curator_t *curator) {
-  return curator->model->dim;
-}
+size_t tacit_curator_dim(const tacit_curator_t *curator) { return curator->model->dim; }
 
 tacit_status_t tacit_curator_n_units(const tacit_curator_t *curator, size_t *n, tacit_error_t *err) {
   return tacit_door_n_units(curator->door, n, err);
@@ -204,7 +202,8 @@ double tacit_curator_public_ratio_bound(const tacit_curator_t *curator, const do
   return clip > 0 && !(clip * distance >= bound) ? clip * distance : bound;
 }
 
-double tacit_curator_ratio_bound(const tacit_curator_t *curator, const double *theta, const double *theta_prop) {
+double tacit_curator_ratio_bound(const tacit_curator_t *curator, const double *theta,
+                                 const double *theta_prop) {
   bool is_unbounded = tacit_curator_is_exposed(curator) && !(curator->settings.clip_bound_ratio > 0);
   return is_unbounded ? INFINITY : tacit_curator_public_ratio_bound(curator, theta, theta_prop);
 }
@@ -214,9 +213,7 @@ bool tacit_curator_ratio_is_unclipped(const tacit_curator_t *curator) {
   return clip == 0 || clip >= model_bound(curator, curator->model->grad_bound); /* 0 is "not given" */
 }
 
-double tacit_curator_clip_ratio(const tacit_curator_t *curator) {
-  return curator->settings.clip_bound_ratio;
-}
+double tacit_curator_clip_ratio(const tacit_curator_t *curator) { return curator->settings.clip_bound_ratio; }
 
 tacit_curator_notes_t tacit_curator_notes(const tacit_curator_t *curator) {
   return tacit_door_notes(curator->door);

@@ -1,7 +1,7 @@
 /*
- * Contributions: what is summed over the records, and with what bounds and parameters the door is asked for it. Nothing here is
- * trusted: a mistake costs accuracy, not privacy. Records are behind the door; no file here includes door/door_internal.h
- * (tests/base/test_includes.py).
+ * Contributions: what is summed over the records, and with what bounds and parameters the door is asked for
+ * it. Nothing here is trusted: a mistake costs accuracy, not privacy. Records are behind the door; no file
+ * here includes door/door_internal.h (tests/base/test_includes.py).
  */
 #ifndef TACIT_CURATOR_INTERNAL_H
 #define TACIT_CURATOR_INTERNAL_H
@@ -14,8 +14,9 @@
 #include "tacit/random.h"
 
 /*
- * Log-likelihoods on the grid of ratios that the door keeps between passes, and what a pass evaluates (kept.c): a chain asks for the
- * ratio between its current point, which was an end of its last pair, and a new one.
+ * Log-likelihoods on the grid of ratios that the door keeps between passes, and what a pass evaluates
+ * (kept.c): a chain asks for the ratio between its current point, which was an end of its last pair, and a
+ * new one.
  */
 enum { TACIT_KEPT_BYTES = 1 << 23 };
 
@@ -27,9 +28,9 @@ typedef struct tacit_kept {
   uint64_t pass;
 
   /* The pass at hand. */
-  size_t n_fresh;     /* points to evaluate */
-  double *fresh;      /* (2 capacity, dim) */
-  size_t *fresh_at;   /* (2 capacity): where they are kept */
+  size_t n_fresh;         /* points to evaluate */
+  double *fresh;          /* (2 capacity, dim) */
+  size_t *fresh_at;       /* (2 capacity): where they are kept */
   size_t *before, *after; /* (capacity): where each pair's ends are kept */
 } tacit_kept_t;
 
@@ -44,7 +45,8 @@ struct tacit_curator {
   size_t *index;      /* (capacity): a pair's place in the call */
   double *values;     /* (2 capacity): of the pairs asked for */
   bool *bits;         /* (capacity) */
-  tacit_piece_t *pieces; /* of a gradient that the model does not have in pieces: its linear structure, or all of it */
+  tacit_piece_t
+      *pieces; /* of a gradient that the model does not have in pieces: its linear structure, or all of it */
   size_t n_pieces;
   tacit_kept_t kept;
 };
@@ -58,22 +60,25 @@ typedef struct tacit_trapezoid {
 
 /* Vector kernels, one table for each instruction set; see grid_isa.c. */
 typedef struct tacit_grid_functions {
-  void (*exposed)(const tacit_vectors_t *of, const float *block, const float *norms, const float *rows, int64_t *lanes);
+  void (*exposed)(const tacit_vectors_t *of, const float *block, const float *norms, const float *rows,
+                  int64_t *lanes);
   /*
-   * T l of one point on the grid of ratios, a whole number of units, for n_blocks blocks; NaN where l is not finite. Block b is at
-   * log_lik + b stride and goes to out + 16 b.
+   * T l of one point on the grid of ratios, a whole number of units, for n_blocks blocks; NaN where l is not
+   * finite. Block b is at log_lik + b stride and goes to out + 16 b.
    */
   void (*grid)(double temperature_power, size_t n_blocks, const double *log_lik, size_t stride, double *out);
   /* One record's ratio in grid units, for 16 records and one pair, log_lik (2, 16); 0 where not finite. */
   void (*ratio)(double temperature_power, const double *log_lik, double *out);
   /*
-   * Langevin decisions (trapezoid.c): lanes (2, dim, 16) holds the integers k and k' of 16 records at both ends of a step, shape
-   * (dim), ratios their log ratios in grid units. totals (2 dim + 1, 16) gains k' - k, clipped; k + k'; the trapezoidal error.
+   * Langevin decisions (trapezoid.c): lanes (2, dim, 16) holds the integers k and k' of 16 records at both
+   * ends of a step, shape (dim), ratios their log ratios in grid units. totals (2 dim + 1, 16) gains k' - k,
+   * clipped; k + k'; the trapezoidal error.
    */
   void (*trapezoid)(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
                     const double *ratios, int64_t *totals);
   /* Vectors of units of several records: tacit_vectors_t.unit. */
-  void (*unit)(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k, tacit_door_notes_t *notes);
+  void (*unit)(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
+               tacit_door_notes_t *notes);
 } tacit_grid_functions_t;
 
 const tacit_grid_functions_t *tacit_grid_functions(void);
@@ -101,7 +106,8 @@ tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_
 bool tacit_kept_init(tacit_kept_t *kept, size_t n_theta, size_t dim);
 void tacit_kept_clear(tacit_kept_t *kept);
 /* Make room to keep the values of n_pairs pairs, if they fit the limit. */
-TACIT_MUST_USE tacit_status_t tacit_kept_reserve(tacit_curator_t *curator, size_t n_pairs, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_kept_reserve(tacit_curator_t *curator, size_t n_pairs,
+                                                 tacit_error_t *err);
 /* Find out what a pass over the first n_pairs of curator->pairs must evaluate. */
 void tacit_kept_plan(tacit_curator_t *curator, size_t n_pairs);
 /* A planned pass that failed has evaluated nothing: what it was to keep is not there. */
@@ -125,9 +131,11 @@ typedef struct tacit_langevin_work {
 
 enum { TACIT_LANGEVIN_WORKSPACE = 4 };
 
-/* Room is (TACIT_LANGEVIN_ROOM, dim), and for two points must be reserved. False: public facts reject the pair unseen. */
-bool tacit_langevin_product(tacit_curator_t *curator, const tacit_accept_rule_t *rule, const tacit_langevin_pairs_t *langevin,
-                            size_t k, double *workspace, tacit_langevin_work_t *work, tacit_door_product_t *product);
+/* Room is (TACIT_LANGEVIN_ROOM, dim), and for two points must be reserved. False: public facts reject the
+ * pair unseen. */
+bool tacit_langevin_product(tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                            const tacit_langevin_pairs_t *langevin, size_t k, double *workspace,
+                            tacit_langevin_work_t *work, tacit_door_product_t *product);
 
 /* ---- statistics.c ---- */
 

@@ -1,13 +1,16 @@
 /*
- * Centred scores of outcomes that may be censored at times of which nothing is known but that they do not look ahead (docs/theory.md, section
- * 18.13). The score of such a record is a martingale in the time that it is followed: with l(s) the model's hazard, L its integral, h = A grad log l,
+ * Centred scores of outcomes that may be censored at times of which nothing is known but that they do not
+ * look ahead (docs/theory.md, section 18.13). The score of such a record is a martingale in the time that it
+ * is followed: with l(s) the model's hazard, L its integral, h = A grad log l,
  *
- *     u = [seen] h(T) - int_0^T h(s) dL(s),     v = [seen] k(T) h(T) - int_0^T k h dL,     J = int_0^T k h h' dL
+ *     u = [seen] h(T) - int_0^T h(s) dL(s),     v = [seen] k(T) h(T) - int_0^T k h dL,     J = int_0^T k h h'
+ * dL
  *
- * for factors k(s) >= 0 that depend on what was known just before s. Whatever those are and however records are censored, v has mean 0 at the point
- * and its slope in e is J. k is as large as min(1, C / |h|) and these bounds let it be: |v| <= 5/4 C, tr J <= K. Integrals go by parts of L, each
- * `step` wide, at a random time within each; a record is followed for n parts at most. h is the score of a record that is seen then, less that of one
- * that is censored then.
+ * for factors k(s) >= 0 that depend on what was known just before s. Whatever those are and however records
+ * are censored, v has mean 0 at the point and its slope in e is J. k is as large as min(1, C / |h|) and these
+ * bounds let it be: |v| <= 5/4 C, tr J <= K. Integrals go by parts of L, each `step` wide, at a random time
+ * within each; a record is followed for n parts at most. h is the score of a record that is seen then, less
+ * that of one that is censored then.
  */
 #include "curator/centred.h"
 
@@ -17,7 +20,8 @@
 
 enum { MOST = TACIT_MAX_ROW_FEATURES };
 
-/* Cells of L: where they end. Their squared widths sum to less than 1, so that no record adds a vector longer than sqrt(2). */
+/* Cells of L: where they end. Their squared widths sum to less than 1, so that no record adds a vector longer
+ * than sqrt(2). */
 static const double ends[TACIT_CENTRED_LENGTHS] = {0.25, 0.6, 1.05, 1.6};
 
 /* An integral as far as it has come: of k h, and of k |h|^2. */
@@ -33,9 +37,12 @@ static double dot(size_t d, const double *a, const double *b) {
   return sum;
 }
 
-/* The largest factor up to `most` that leaves |k h - sum| <= radius, and within `step` |k h| <= clip and the trace <= K. */
-static double factor_of(size_t d, const double *h, double norm2, const path_t *path, const tacit_centred_point_t *point, double step, double most) {
-  double radius = (1.25 - step) * point->clip, left = radius * radius - dot(d, path->sum, path->sum), workspace = point->most - path->trace;
+/* The largest factor up to `most` that leaves |k h - sum| <= radius, and within `step` |k h| <= clip and the
+ * trace <= K. */
+static double factor_of(size_t d, const double *h, double norm2, const path_t *path,
+                        const tacit_centred_point_t *point, double step, double most) {
+  double radius = (1.25 - step) * point->clip, left = radius * radius - dot(d, path->sum, path->sum),
+         workspace = point->most - path->trace;
   if (!(left > 0 && workspace > 0)) {
     return 0;
   }
@@ -54,7 +61,8 @@ static void go_on(size_t d, const double *h, double norm2, double k, double part
 }
 
 /* What is known of a pair of lanes: h, |h|^2; false: no finite numbers. */
-static bool find_hazard(size_t d, const tacit_centred_workspace_t *workspace, size_t pair, double *h, double *norm2) {
+static bool find_hazard(size_t d, const tacit_centred_workspace_t *workspace, size_t pair, double *h,
+                        double *norm2) {
   const double *seen = workspace->scores + 2 * pair * d, *censored = seen + d;
   for (size_t j = 0; j < d; j++) {
     h[j] = seen[j] - censored[j];
@@ -64,8 +72,8 @@ static bool find_hazard(size_t d, const tacit_centred_workspace_t *workspace, si
 }
 
 /* Factors at a time: of the clip, and how much more at twice that. */
-static void find_factors(size_t d, const tacit_centred_point_t *point, double step, const double *h, double norm2, const path_t *path,
-                         const path_t *further, double *k, double *q) {
+static void find_factors(size_t d, const tacit_centred_point_t *point, double step, const double *h,
+                         double norm2, const path_t *path, const path_t *further, double *k, double *q) {
   double norm = sqrt(norm2);
   *k = factor_of(d, h, norm2, path, point, step, norm > point->clip ? point->clip / norm : 1);
   double twice = norm > 2 * point->clip ? 2 * point->clip / norm : 1;
@@ -91,21 +99,26 @@ static void find_cells(double hazard, bool is_seen, double cells[TACIT_CENTRED_L
 /* What the model says, within what it may say. */
 static double within(double x, double low, double high) { return x >= low ? fmin(x, high) : low; }
 
-void tacit_followed_record(const tacit_record_model_t *model, const tacit_centred_point_t *point, const double *distribution, const float *record,
-                           double *work, double *slope, tacit_followed_record_t *of) {
+void tacit_followed_record(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                           const double *distribution, const float *record, double *work, double *slope,
+                           tacit_followed_record_t *of) {
   size_t d = model->dim, n = point->n_simulated - 1, n_blocks = (2 * n + 2 + 15) / 16;
-  double step = TACIT_FOLLOWED_HAZARD / (double)n, hazard = 0, h[MOST], own[MOST], norm2, own2, k, q, own_k = 0, own_q = 0, expected[MOST] = {0};
+  double step = TACIT_FOLLOWED_HAZARD / (double)n, hazard = 0, h[MOST], own[MOST], norm2, own2, k, q,
+         own_k = 0, own_q = 0, expected[MOST] = {0};
   tacit_centred_workspace_t workspace = tacit_centred_workspace(model, point, work);
   path_t path = {.trace = 0}, further = {.trace = 0};
   memset(of, 0, sizeof *of);
   if (slope != NULL) {
     memset(slope, 0, d * d * sizeof *slope);
   }
-  model->hazards(model->ctx, record, point->theta, distribution, point->seed, n, workspace.blocks, workspace.weights);
+  model->hazards(model->ctx, record, point->theta, distribution, point->seed, n, workspace.blocks,
+                 workspace.weights);
   for (size_t b = 0; b < n_blocks; b++) {
-    tacit_centred_whiten(model, point, workspace.blocks + b * model->n_columns * 16, 16, workspace.gradient, workspace.scores + b * 16 * d, workspace.norms + 16 * b);
+    tacit_centred_whiten(model, point, workspace.blocks + b * model->n_columns * 16, 16, workspace.gradient,
+                         workspace.scores + b * 16 * d, workspace.norms + 16 * b);
   }
-  bool is_seen = workspace.weights[2 * n] > 0.5, is_finite = find_hazard(d, &workspace, n, own, &own2) || !is_seen;
+  bool is_seen = workspace.weights[2 * n] > 0.5,
+       is_finite = find_hazard(d, &workspace, n, own, &own2) || !is_seen;
   for (size_t m = 0; m < n && is_finite; m++) {
     double part = within(workspace.weights[2 * m], 0, step);
     if (!(part > 0)) {
@@ -117,7 +130,8 @@ void tacit_followed_record(const tacit_record_model_t *model, const tacit_centre
     }
     find_factors(d, point, step, h, norm2, &path, &further, &k, &q);
     for (size_t j = 0; j < d; j++) {
-      expected[j] += distribution != NULL ? within(workspace.weights[2 * m + 1], -step, DBL_MAX) * k * h[j] : 0;
+      expected[j] +=
+          distribution != NULL ? within(workspace.weights[2 * m + 1], -step, DBL_MAX) * k * h[j] : 0;
     }
     of->squares += part * fmin(k * k * norm2, point->cap * point->cap);
     add_slope(d, h, part * k, slope);

@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "curator/curator_internal.h"
 
-enum { NEAR_BYTES = 24 << 10 }; /* of records shown to a program at a time, so that they still are near when they are summed */
+enum {
+  NEAR_BYTES = 24 << 10
+}; /* of records shown to a program at a time, so that they still are near when they are summed */
 
 double tacit_curator_sampling_rate(double rate) {
   return fmin(fmax(rint(rate * 0x1p32), 1), 0x1p32) * 0x1p-32;
@@ -29,24 +31,27 @@ bool tacit_gradient_pieces(tacit_curator_t *curator) {
     *piece++ = (tacit_piece_t){.kind = TACIT_PIECE_LINEAR, .row = i, .parameter = i * p, .n = p};
   }
   if (piece != NULL && n_dense > 0) {
-    *piece++ = (tacit_piece_t){.kind = TACIT_PIECE_DENSE, .row = model->n_linear, .parameter = model->n_linear * p, .n = n_dense};
+    *piece++ = (tacit_piece_t){
+        .kind = TACIT_PIECE_DENSE, .row = model->n_linear, .parameter = model->n_linear * p, .n = n_dense};
   }
   curator->n_pieces = (size_t)(piece - curator->pieces);
   return piece != NULL;
 }
 
 /* Rows of a model without pieces: residuals, or gradients. */
-static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points, float *out) {
+static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_points, const float *points,
+                 float *out) {
   const tacit_curator_t *curator = ctx;
   const tacit_record_model_t *model = curator->model;
   size_t n_rows = model->n_linear > 0 ? model->n_linear + model->n_extra : model->dim;
   for (size_t b = 0; b < n_blocks; b++) {
-    (model->n_linear > 0 ? model->residual : model->grad)(model->ctx, block + b * model->n_columns * 16, n_points, points,
-                                                          out + b * n_points * n_rows * 16);
+    (model->n_linear > 0 ? model->residual : model->grad)(model->ctx, block + b * model->n_columns * 16,
+                                                          n_points, points, out + b * n_points * n_rows * 16);
   }
 }
 
-/* A model's pieces serve where all records are summed, each a unit of its own; else its gradient does, whose numbers are the same. */
+/* A model's pieces serve where all records are summed, each a unit of its own; else its gradient does, whose
+ * numbers are the same. */
 tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_theta, double rate) {
   const tacit_record_model_t *model = curator->model;
   bool is_sparse = model->n_pieces > 0 && rate >= 1 && !tacit_door_has_units(curator->door);
@@ -54,7 +59,9 @@ tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_
   n_near = n_near < 16 ? n_near : 16;
   return (tacit_vectors_t){.n_points = n_theta,
                            .dim = model->dim,
-                           .n_rows = is_sparse ? model->n_rows : model->n_linear > 0 ? model->n_linear + model->n_extra : model->dim,
+                           .n_rows = is_sparse             ? model->n_rows
+                                     : model->n_linear > 0 ? model->n_linear + model->n_extra
+                                                           : model->dim,
                            .n_pieces = is_sparse ? model->n_pieces : curator->n_pieces,
                            .pieces = is_sparse ? model->pieces : curator->pieces,
                            .n_features = tacit_curator_n_features(model),
@@ -70,8 +77,9 @@ tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_
                            .label = "gradient"};
 }
 
-tacit_status_t tacit_curator_release_sampled_gradient(tacit_curator_t *curator, size_t n_theta, const double *theta,
-                                                      double rate, double noise_multiplier, double *out,
+tacit_status_t tacit_curator_release_sampled_gradient(tacit_curator_t *curator, size_t n_theta,
+                                                      const double *theta, double rate,
+                                                      double noise_multiplier, double *out,
                                                       tacit_error_t *err) {
   memset(out, 0, n_theta * curator->model->dim * sizeof *out);
   tacit_status_t status = tacit_curator_check_points(curator, n_theta, theta, err);

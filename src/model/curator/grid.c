@@ -7,6 +7,4 @@ extern const tacit_grid_functions_t tacit_grid_functions_avx2;
 extern const tacit_grid_functions_t tacit_grid_functions_avx512;
 #endif
 
-const tacit_grid_functions_t *tacit_grid_functions(void) {
-  return TACIT_ISA_SELECT(tacit_grid_functions);
-}
+const tacit_grid_functions_t *tacit_grid_functions(void) { return TACIT_ISA_SELECT(tacit_grid_functions); }

@@ -1,6 +1,7 @@
 /*
- * What contributions write, for 16 records at a time: log-likelihoods on the grid of ratios, the vectors of exposed curators and of
- * units of several records, a Langevin step's errors. Nothing here is trusted. Compiled once for each instruction set (meson.build); all give the same bits.
+ * What contributions write, for 16 records at a time: log-likelihoods on the grid of ratios, the vectors of
+ * exposed curators and of units of several records, a Langevin step's errors. Nothing here is trusted.
+ * Compiled once for each instruction set (meson.build); all give the same bits.
  */
 #include <float.h>
 #include <math.h>
@@ -9,9 +10,7 @@
 #include "curator/curator_internal.h"
 
 /* Nearest whole number for |x| <= 2^51; ties to even. */
-TACIT_INLINE vdouble nearest(vdouble x) {
-  return (x + 6755399441055744.0) - 6755399441055744.0;
-}
+TACIT_INLINE vdouble nearest(vdouble x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
 
 TACIT_INLINE void add_lanes64(int64_t *lanes, vlong value) {
   vlong sum;
@@ -35,16 +34,18 @@ TACIT_INLINE vdouble float_product(const float *a, const float *b) {
   return vdouble_from_floats(x * y);
 }
 
-TACIT_INLINE void exposed_pieces(const tacit_vectors_t *of, const float *block, vlong valid, double temperature_power, const float *rows,
-                                 int64_t *sums) {
+TACIT_INLINE void exposed_pieces(const tacit_vectors_t *of, const float *block, vlong valid,
+                                 double temperature_power, const float *rows, int64_t *sums) {
   for (size_t i = 0; i < of->n_pieces; i++) {
     const tacit_piece_t *piece = &of->pieces[i];
     const float *row = rows + piece->row * 16;
     for (size_t j = 0; piece->kind == TACIT_PIECE_DENSE && j < piece->n; j++) {
-      add_exposed(sums + (piece->parameter + j) * 16, vdouble_load_floats(row + j * 16), temperature_power, valid);
+      add_exposed(sums + (piece->parameter + j) * 16, vdouble_load_floats(row + j * 16), temperature_power,
+                  valid);
     }
     for (size_t j = 0; piece->kind == TACIT_PIECE_LINEAR && j < piece->n; j++) {
-      add_exposed(sums + (piece->parameter + j) * 16, float_product(row, block + (piece->column + j) * 16), temperature_power, valid);
+      add_exposed(sums + (piece->parameter + j) * 16, float_product(row, block + (piece->column + j) * 16),
+                  temperature_power, valid);
     }
     if (piece->kind == TACIT_PIECE_GATHER) {
       _Alignas(64) int64_t gained[DOUBLE_LANES] = {0};
@@ -58,11 +59,13 @@ TACIT_INLINE void exposed_pieces(const tacit_vectors_t *of, const float *block, 
   }
 }
 
-static void exposed(const tacit_vectors_t *of, const float *block, const float *norms, const float *rows, int64_t *lanes) {
+static void exposed(const tacit_vectors_t *of, const float *block, const float *norms, const float *rows,
+                    int64_t *lanes) {
   for (size_t k = 0; k < of->n_points; k++) {
     for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
       vlong valid = vdouble_load_floats(norms + lane) <= (double)FLT_MAX;
-      exposed_pieces(of, block + lane, valid, of->scale, rows + k * of->n_rows * 16 + lane, lanes + k * of->dim * 16 + lane);
+      exposed_pieces(of, block + lane, valid, of->scale, rows + k * of->n_rows * 16 + lane,
+                     lanes + k * of->dim * 16 + lane);
     }
   }
 }
@@ -74,7 +77,8 @@ TACIT_INLINE vdouble on_ratio_grid(vdouble l, double temperature_power, vlong *f
   return nearest(vdouble_max(vdouble_min(l, vdouble_set(0x1p50)), vdouble_set(-0x1p50)));
 }
 
-static void grid(double temperature_power, size_t n_blocks, const double *log_lik, size_t stride, double *out) {
+static void grid(double temperature_power, size_t n_blocks, const double *log_lik, size_t stride,
+                 double *out) {
   const double scale = temperature_power * 0x1p32;
   for (size_t b = 0; b < n_blocks; b++, log_lik += stride, out += 16) {
     for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
@@ -105,9 +109,10 @@ static void ratio(double temperature_power, const double *log_lik, double *out) 
   }
 }
 
-/* The record's share of G - G', at most change_units long, and its trapezoidal error, both of DOUBLE_LANES records. */
-TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *from,
-                                  const double *ratio, int64_t *totals) {
+/* The record's share of G - G', at most change_units long, and its trapezoidal error, both of DOUBLE_LANES
+ * records. */
+TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, const double *step,
+                                  const int32_t *from, const double *ratio, int64_t *totals) {
   const int32_t *to = from + dim * 16;
   vdouble square = vdouble_set(0), along = vdouble_set(0), factor = vdouble_set(1);
   for (size_t j = 0; j < dim; j++) {
@@ -126,7 +131,8 @@ TACIT_INLINE void trapezoid_piece(size_t dim, const tacit_trapezoid_t *bounds, c
     vint_half clipped = __builtin_convertvector(vdouble_from_ints(change) * factor, vint_half);
     add_lanes64(totals + j * 16, vlong_from_ints(clipped));
   }
-  vdouble error = vdouble_load(ratio) - along * (0.5 * bounds->spacing) * 0x1p32, clip = vdouble_set(bounds->error_units);
+  vdouble error = vdouble_load(ratio) - along * (0.5 * bounds->spacing) * 0x1p32,
+          clip = vdouble_set(bounds->error_units);
   add_lanes64(totals + 2 * dim * 16, vdouble_nearest(vdouble_max(vdouble_min(error, clip), -clip)));
 }
 
@@ -137,11 +143,13 @@ static void trapezoid(size_t dim, const tacit_trapezoid_t *bounds, const double 
   }
 }
 
-/* ---- units of several records: their vectors are summed in double, in the records' order, and clipped then ---- */
+/* ---- units of several records: their vectors are summed in double, in the records' order, and clipped then
+ * ---- */
 
 enum { PADDING = TACIT_DOOR_PADDING };
 
-/* The pieces' numbers follow each other, each piece's padded: what is added to the padding is not looked at. */
+/* The pieces' numbers follow each other, each piece's padded: what is added to the padding is not looked at.
+ */
 static size_t n_padded(const tacit_vectors_t *of) {
   size_t n = 0;
   for (size_t i = 0; i < of->n_pieces; i++) {
@@ -151,7 +159,8 @@ static size_t n_padded(const tacit_vectors_t *of) {
 }
 
 /* sum (padded n) += weight times x of n_own records; no row: scale times x. */
-TACIT_INLINE void unit_numbers(size_t n, size_t n_own, const float *x, size_t width, const float *row, size_t row_width, double scale, double *sum) {
+TACIT_INLINE void unit_numbers(size_t n, size_t n_own, const float *x, size_t width, const float *row,
+                               size_t row_width, double scale, double *sum) {
   for (size_t j = 0; j < n; j += PADDING) {
     double value[PADDING];
     memcpy(value, sum + j, sizeof value);
@@ -171,7 +180,8 @@ static void unit_add(const tacit_vectors_t *of, const tacit_own_t *own, double *
       const tacit_piece_t piece = of->pieces[i];
       const float *row = own->rows + k * of->n_rows + piece.row;
       if (piece.kind == TACIT_PIECE_LINEAR) {
-        unit_numbers(piece.n, own->n, own->x + piece.column, own->x_width, row, own->rows_width, own->scale, sum);
+        unit_numbers(piece.n, own->n, own->x + piece.column, own->x_width, row, own->rows_width, own->scale,
+                     sum);
       } else if (piece.kind == TACIT_PIECE_DENSE) {
         unit_numbers(piece.n, own->n, row, own->rows_width, NULL, 0, own->scale, sum);
       }
@@ -184,8 +194,9 @@ static void unit_add(const tacit_vectors_t *of, const tacit_own_t *own, double *
 }
 
 /*
- * In eight partial sums, added in one order: every instruction set rounds alike. What was added to the padding is masked, not cleared: a vector
- * that is read just after a part of it was written waits for the write.
+ * In eight partial sums, added in one order: every instruction set rounds alike. What was added to the
+ * padding is masked, not cleared: a vector that is read just after a part of it was written waits for the
+ * write.
  */
 TACIT_INLINE double unit_square(const tacit_vectors_t *of, const double *sum) {
   double q[PADDING] = {0};
@@ -202,7 +213,8 @@ TACIT_INLINE double unit_square(const tacit_vectors_t *of, const double *sum) {
 }
 
 /* One point. */
-static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, const double *sum, int64_t *k, tacit_door_notes_t *notes) {
+static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, const double *sum, int64_t *k,
+                     tacit_door_notes_t *notes) {
   double square = unit_square(of, sum), factor = own->most / (square > 1 ? sqrt(square) : 1);
   bool is_finite = square <= DBL_MAX;
   notes->n_non_finite += !is_finite;
@@ -218,7 +230,8 @@ static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, const do
   }
 }
 
-static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k, tacit_door_notes_t *notes) {
+static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
+                 tacit_door_notes_t *notes) {
   if (k == NULL) {
     unit_add(of, own, sums);
   } else {

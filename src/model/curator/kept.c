@@ -1,10 +1,11 @@
 /*
- * Log-likelihoods that are kept between passes over pairs, on the grid of ratios. A chain's next pair begins where the last one
- * ended or, after a rejection, began: half of the work is done already. Values are reused where the parameters are the same to the
- * last bit, and a log-likelihood is a function of record and parameters: the integers summed are those of a pass without.
+ * Log-likelihoods that are kept between passes over pairs, on the grid of ratios. A chain's next pair begins
+ * where the last one ended or, after a rejection, began: half of the work is done already. Values are reused
+ * where the parameters are the same to the last bit, and a log-likelihood is a function of record and
+ * parameters: the integers summed are those of a pass without.
  *
- * They take 16 bytes a record and chain. Beyond TACIT_KEPT_BYTES nothing is kept, so that memory stays near that of the records
- * for large data; nor is anything for units of several records.
+ * They take 16 bytes a record and chain. Beyond TACIT_KEPT_BYTES nothing is kept, so that memory stays near
+ * that of the records for large data; nor is anything for units of several records.
  */
 #include <string.h>
 
@@ -61,7 +62,8 @@ tacit_status_t tacit_kept_reserve(tacit_curator_t *curator, size_t n_pairs, taci
 /* The point whose values are kept; n_points if they are not. */
 static size_t find(const tacit_kept_t *kept, const double *theta, size_t dim) {
   size_t i = 0;
-  while (i < kept->n_points && (kept->used[i] == 0 || memcmp(kept->theta + i * dim, theta, dim * sizeof *theta) != 0)) {
+  while (i < kept->n_points &&
+         (kept->used[i] == 0 || memcmp(kept->theta + i * dim, theta, dim * sizeof *theta) != 0)) {
     i++;
   }
   return i;
@@ -89,7 +91,8 @@ static size_t evaluate(tacit_kept_t *kept, const double *theta, size_t dim) {
   return at;
 }
 
-/* Values that this pass needs must not make room for others: first all that are kept are marked, then the rest find places. */
+/* Values that this pass needs must not make room for others: first all that are kept are marked, then the
+ * rest find places. */
 static void mark(tacit_kept_t *kept, const double *points, size_t n, size_t dim) {
   for (size_t i = 0; i < n; i++) {
     size_t at = find(kept, points + i * dim, dim);

@@ -1,4 +1,5 @@
-/* A histogram of the units' gradient norms on a public grid, from which clip bounds are chosen: a unit is in one cell, or in none. */
+/* A histogram of the units' gradient norms on a public grid, from which clip bounds are chosen: a unit is in
+ * one cell, or in none. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -8,9 +9,7 @@
 
 enum { COUNT_BITS = 20 };
 
-double tacit_norm_edge(size_t k) {
-  return k + 1 < TACIT_NORM_CELLS ? exp2(0.5 * (double)k - 8) : INFINITY;
-}
+double tacit_norm_edge(size_t k) { return k + 1 < TACIT_NORM_CELLS ? exp2(0.5 * (double)k - 8) : INFINITY; }
 
 static size_t cell_of(double norm) {
   size_t k = 0;
@@ -21,10 +20,13 @@ static size_t cell_of(double norm) {
 }
 
 /* sum (dim) += the gradient of a record in lane `lane` of block, its rows in `rows`. */
-static void add_gradient(const tacit_record_model_t *model, const float *block, const float *rows, size_t lane, double *sum) {
+static void add_gradient(const tacit_record_model_t *model, const float *block, const float *rows,
+                         size_t lane, double *sum) {
   size_t p = model->n_features;
   for (size_t j = 0; j < model->dim; j++) {
-    size_t row = model->n_linear == 0 ? j : j < model->n_linear * p ? j / p : model->n_linear + j - model->n_linear * p;
+    size_t row = model->n_linear == 0      ? j
+                 : j < model->n_linear * p ? j / p
+                                           : model->n_linear + j - model->n_linear * p;
     double factor = j < model->n_linear * p ? (double)block[j % p * TACIT_BLOCK + lane] : 1;
     sum[j] += (double)rows[row * TACIT_BLOCK + lane] * factor;
   }
@@ -54,14 +56,16 @@ static void add_unit(const void *ctx, size_t n_rows, const float *records, doubl
   k[0] = square <= DBL_MAX ? (int64_t)cell_of(curator->settings.temperature_power * sqrt(square)) + 1 : 0;
 }
 
-tacit_status_t tacit_curator_release_norms(tacit_curator_t *curator, const double *theta, double noise_multiplier, double *out,
-                                           double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_norms(tacit_curator_t *curator, const double *theta,
+                                           double noise_multiplier, double *out, double *noise_sd,
+                                           tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
-  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_CELL, .dim = TACIT_NORM_CELLS, .radius = 1 << COUNT_BITS},
-                         .unit = add_unit,
-                         .ctx = curator,
-                         .n_work = model->dim + (model->n_columns + model->dim) * TACIT_BLOCK / 2,
-                         .label = "gradient norms"};
+  tacit_units_t units = {
+      .shape = {.kind = TACIT_SHAPE_CELL, .dim = TACIT_NORM_CELLS, .radius = 1 << COUNT_BITS},
+      .unit = add_unit,
+      .ctx = curator,
+      .n_work = model->dim + (model->n_columns + model->dim) * TACIT_BLOCK / 2,
+      .label = "gradient norms"};
   memset(out, 0, TACIT_NORM_CELLS * sizeof *out);
   *noise_sd = 0;
   tacit_status_t status = tacit_curator_check_points(curator, 1, theta, err);
@@ -69,7 +73,8 @@ tacit_status_t tacit_curator_release_norms(tacit_curator_t *curator, const doubl
   for (size_t j = 0; status == TACIT_OK && j < model->dim; j++) {
     curator->theta_float[j] = (float)theta[j];
   }
-  TACIT_THEN(status, tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err));
+  TACIT_THEN(status, tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier,
+                                              out, noise_sd, err));
   for (size_t k = 0; k < TACIT_NORM_CELLS; k++) {
     out[k] = ldexp(out[k], -COUNT_BITS);
   }

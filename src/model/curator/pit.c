@@ -1,8 +1,9 @@
 /*
- * Where a record's response lies among those that a program says it might have had: its probability integral transform, without
- * randomising, as an interval [lo, hi] (docs/theory.md, section 23). Responses are gone through whole where there are finitely many; else
- * drawn, by numbers that depend on the record's own content, on public ones and on nothing else, and its own is one of the n + 1 that are
- * then alike, so that its rank is uniform under the program.
+ * Where a record's response lies among those that a program says it might have had: its probability integral
+ * transform, without randomising, as an interval [lo, hi] (docs/theory.md, section 23). Responses are gone
+ * through whole where there are finitely many; else drawn, by numbers that depend on the record's own
+ * content, on public ones and on nothing else, and its own is one of the n + 1 that are then alike, so that
+ * its rank is uniform under the program.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,9 @@ static const uint64_t prediction_seed = 1, distribution_seed = 2;
 static size_t n_others_of(const tacit_record_model_t *model, const tacit_pit_point_t *point) {
   return model->n_others > 0 ? model->n_others : point->n_simulated;
 }
-static size_t n_workspace_of(const tacit_record_model_t *model, const tacit_pit_point_t *point) { return (n_others_of(model, point) + 15) / 16 * 16; }
+static size_t n_workspace_of(const tacit_record_model_t *model, const tacit_pit_point_t *point) {
+  return (n_others_of(model, point) + 15) / 16 * 16;
+}
 
 size_t tacit_pit_n_values(const tacit_pit_point_t *point) { return CELLS + 2 * point->n_bins + point->n_by; }
 
@@ -38,14 +41,17 @@ typedef struct workspace {
   reference_t reference;
 } workspace_t;
 
-size_t tacit_pit_n_work(const tacit_record_model_t *model, const tacit_pit_point_t *point) { return 5 * n_workspace_of(model, point) + 1; }
+size_t tacit_pit_n_work(const tacit_record_model_t *model, const tacit_pit_point_t *point) {
+  return 5 * n_workspace_of(model, point) + 1;
+}
 
-static workspace_t workspace_in(const tacit_record_model_t *model, const tacit_pit_point_t *point, double *work) {
+static workspace_t workspace_in(const tacit_record_model_t *model, const tacit_pit_point_t *point,
+                                double *work) {
   size_t n = n_workspace_of(model, point);
   return (workspace_t){.drawn = work,
-                  .weights = work + n,
-                  .is_seen = (bool *)(work + 2 * n),
-                  .reference = {.values = work + 3 * n, .below = work + 4 * n}};
+                       .weights = work + n,
+                       .is_seen = (bool *)(work + 2 * n),
+                       .reference = {.values = work + 3 * n, .below = work + 4 * n}};
 }
 
 static int compare(const void *a, const void *b) {
@@ -54,7 +60,8 @@ static int compare(const void *a, const void *b) {
 }
 
 /* The record's other responses at theta; false: the program says nothing of them. */
-static bool refer(const tacit_record_model_t *model, const tacit_pit_point_t *point, uint64_t seed, const float *record, workspace_t *workspace) {
+static bool refer(const tacit_record_model_t *model, const tacit_pit_point_t *point, uint64_t seed,
+                  const float *record, workspace_t *workspace) {
   reference_t *r = &workspace->reference;
   bool are_drawn = model->n_others == 0;
   r->n = n_others_of(model, point);
@@ -94,7 +101,8 @@ static double share_of(double x) { return fmax(fmin(x, 1), 0); }
 
 static place_t place_of(const reference_t *r, double y, bool is_seen) {
   place_t place;
-  double lo = share_of(r->below[count(r, y, false)]), hi = is_seen ? share_of(r->below[count(r, y, true)] + r->own) : 1;
+  double lo = share_of(r->below[count(r, y, false)]),
+         hi = is_seen ? share_of(r->below[count(r, y, true)] + r->own) : 1;
   size_t own = (size_t)fmin(lo * CELLS, CELLS - 1);
   for (size_t c = 0; c < CELLS; c++) {
     double from = fmax(lo, (double)c / CELLS), to = fmin(hi, (double)(c + 1) / CELLS);
@@ -112,7 +120,8 @@ static bool is_seen(const tacit_record_model_t *model, const float *record) {
 /* ---- predictions and the column beside them ---- */
 
 /* After refer(), of whose values it is the mean; where they are draws, of others. */
-static double prediction_of(const tacit_record_model_t *model, const tacit_pit_point_t *point, const float *record, workspace_t *workspace) {
+static double prediction_of(const tacit_record_model_t *model, const tacit_pit_point_t *point,
+                            const float *record, workspace_t *workspace) {
   bool ok = model->n_others > 0 || refer(model, point, point->seed + prediction_seed, record, workspace);
   const reference_t *r = &workspace->reference;
   double sum = 0;
@@ -132,7 +141,8 @@ static double quantity_of(const tacit_pit_point_t *point, const float *record) {
 
 /* ---- what records add ---- */
 
-/* Weights of the blocks: .9 shares^2 + counts^2 + residual^2 + by^2 = 1, and the squares of a record's shares sum to .9 at most. */
+/* Weights of the blocks: .9 shares^2 + counts^2 + residual^2 + by^2 = 1, and the squares of a record's shares
+ * sum to .9 at most. */
 typedef struct parts {
   double shares, counts, residual, by;
 } parts_t;
@@ -156,7 +166,8 @@ static void add_pit(const void *ctx, size_t n_rows, const float *records, double
       continue;
     }
     place_t place = place_of(&workspace.reference, (double)record[model->outcome], is_seen(model, record));
-    size_t bin = tacit_fit_check_bin(point->cuts, point->n_bins, prediction_of(model, point, record, &workspace));
+    size_t bin =
+        tacit_fit_check_bin(point->cuts, point->n_bins, prediction_of(model, point, record, &workspace));
     double one = 1 / (double)n_rows;
     for (size_t c = 0; c < CELLS; c++) {
       v[c] += one * weights.shares * place.shares[c];
@@ -171,38 +182,47 @@ static void add_pit(const void *ctx, size_t n_rows, const float *records, double
   tacit_rows_write(sum, 1, v, k);
 }
 
-static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_pit_point_t *point, tacit_error_t *err) {
+static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_pit_point_t *point,
+                                  tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
   if (model->responses == NULL || model->n_linear > 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model", "such checks need responses that can be simulated");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model",
+                           "such checks need responses that can be simulated");
   }
   if (curator->settings.temperature_power < 1) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "temperature", "checks are not tempered: leave the temperature at 1");
+    return tacit_error_set(err, TACIT_ERR_STATE, "temperature",
+                           "checks are not tempered: leave the temperature at 1");
   }
-  bool ok = point->n_bins >= 1 && point->n_bins <= TACIT_FIT_MAX_BINS && point->n_by <= TACIT_FIT_MAX_BINS && point->n_simulated >= 1 &&
-            point->n_simulated <= 4096;
+  bool ok = point->n_bins >= 1 && point->n_bins <= TACIT_FIT_MAX_BINS && point->n_by <= TACIT_FIT_MAX_BINS &&
+            point->n_simulated >= 1 && point->n_simulated <= 4096;
   for (size_t i = 0; i < point->n_columns && ok; i++) {
     ok = point->columns[i] < model->n_columns;
   }
   return ok ? tacit_curator_check_points(curator, 1, point->theta, err)
             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "bins",
-                              "there are 1 to %d bins, of columns that records have, and 1 to 4096 responses can be simulated",
+                              "there are 1 to %d bins, of columns that records have, and 1 to 4096 responses "
+                              "can be simulated",
                               (int)TACIT_FIT_MAX_BINS);
 }
 
-tacit_status_t tacit_curator_release_pit(tacit_curator_t *curator, const tacit_pit_point_t *point, double noise_multiplier, double *out,
-                                         double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_pit(tacit_curator_t *curator, const tacit_pit_point_t *point,
+                                         double noise_multiplier, double *out, double *noise_sd,
+                                         tacit_error_t *err) {
   size_t n = tacit_pit_n_values(point), b = point->n_bins;
   parts_t weights = weights_of(point);
   double sd = 0;
   memset(out, 0, n * sizeof *out);
   memset(noise_sd, 0, n * sizeof *noise_sd);
-  tacit_row_sum_t sum = {.curator = curator, .dim = n, .bound = 1, .what = point, .label = TACIT_FIT_CHECK_LABEL};
+  tacit_row_sum_t sum = {
+      .curator = curator, .dim = n, .bound = 1, .what = point, .label = TACIT_FIT_CHECK_LABEL};
   sum.n_work = tacit_pit_n_work(curator->model, point);
   tacit_status_t status = check_point(curator, point, err);
   TACIT_THEN(status, tacit_rows_release(&sum, add_pit, noise_multiplier, out, &sd, err));
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
-    double weight = i < CELLS ? weights.shares : i < CELLS + b ? weights.counts : i < CELLS + 2 * b ? weights.residual : weights.by;
+    double weight = i < CELLS           ? weights.shares
+                    : i < CELLS + b     ? weights.counts
+                    : i < CELLS + 2 * b ? weights.residual
+                                        : weights.by;
     out[i] /= weight;
     noise_sd[i] = sd / weight;
   }
@@ -222,8 +242,9 @@ static void add_expected(double weight, const place_t *place, tacit_pit_expected
   to->residual_square += weight * place->residual * place->residual;
 }
 
-void tacit_pit_expect(const tacit_record_model_t *model, const tacit_pit_point_t *point, size_t n, const double *distributions, const float *record,
-                      double *work, tacit_pit_expected_t *expected) {
+void tacit_pit_expect(const tacit_record_model_t *model, const tacit_pit_point_t *point, size_t n,
+                      const double *distributions, const float *record, double *work,
+                      tacit_pit_expected_t *expected) {
   workspace_t workspace = workspace_in(model, point, work);
   size_t n_others = n_others_of(model, point);
   bool is_told = refer(model, point, point->seed, record, &workspace);
@@ -232,7 +253,8 @@ void tacit_pit_expect(const tacit_record_model_t *model, const tacit_pit_point_t
   is_told = is_told && refer(model, point, point->seed, record, &workspace);
   for (size_t l = 0; l < n; l++) {
     expected[l] = nothing;
-    model->responses(model->ctx, record, distributions + l * model->dim, point->seed + distribution_seed, n_others, workspace.drawn, workspace.is_seen, workspace.weights);
+    model->responses(model->ctx, record, distributions + l * model->dim, point->seed + distribution_seed,
+                     n_others, workspace.drawn, workspace.is_seen, workspace.weights);
     for (size_t i = 0; i < n_others && is_told; i++) {
       if (workspace.weights[i] > 0) {
         place_t place = place_of(&workspace.reference, workspace.drawn[i], workspace.is_seen[i]);

@@ -1,6 +1,7 @@
 /*
- * Residuals of a public linear fit: moments jointly with whitened rows, and counts of residuals or of a feature by public edges. A unit
- * is a record here. Rows are weighted, w = min(1, R/|u|), residuals clamped to +-H and not weighted: |(w u, r)|^2 <= R^2 + H^2.
+ * Residuals of a public linear fit: moments jointly with whitened rows, and counts of residuals or of a
+ * feature by public edges. A unit is a record here. Rows are weighted, w = min(1, R/|u|), residuals clamped
+ * to +-H and not weighted: |(w u, r)|^2 <= R^2 + H^2.
  */
 #include "base/error.h"
 #include "curator/rows.h"
@@ -31,7 +32,8 @@ static double clamped(const tacit_row_residual_t *residual, const double *x, dou
 
 /* row (d) <- w u; false if it is no finite number. */
 static bool weighted_row(const tacit_row_weighting_t *rows, size_t d, const double *x, double *row) {
-  double n2 = tacit_rows_whiten(d, rows->whiten, x, row), weight = n2 > rows->radius * rows->radius ? rows->radius / sqrt(n2) : 1;
+  double n2 = tacit_rows_whiten(d, rows->whiten, x, row),
+         weight = n2 > rows->radius * rows->radius ? rows->radius / sqrt(n2) : 1;
   for (size_t j = 0; j < d; j++) {
     row[j] *= weight;
   }
@@ -54,38 +56,45 @@ static void add_joint(const void *ctx, size_t n_rows, const float *record, doubl
 
 static tacit_status_t check_unit(const tacit_curator_t *curator, tacit_error_t *err) {
   return tacit_door_has_units(curator->door)
-             ? tacit_error_set(err, TACIT_ERR_STATE, "unit", "sums of residuals protect one row: a unit must not have several")
+             ? tacit_error_set(err, TACIT_ERR_STATE, "unit",
+                               "sums of residuals protect one row: a unit must not have several")
              : TACIT_OK;
 }
 
-static tacit_status_t check_residual(const tacit_curator_t *curator, const tacit_row_residual_t *residual, tacit_error_t *err) {
+static tacit_status_t check_residual(const tacit_curator_t *curator, const tacit_row_residual_t *residual,
+                                     tacit_error_t *err) {
   if (residual->n_features != curator->model->n_features) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual", "a residual needs a parameter for each of the model's %zu features",
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "residual",
+                           "a residual needs a parameter for each of the model's %zu features",
                            curator->model->n_features);
   }
   tacit_status_t status = tacit_rows_check_numbers("residual", residual->theta, residual->n_features, err);
   return status == TACIT_OK ? tacit_rows_check_size("scale", residual->scale, err) : status;
 }
 
-static tacit_status_t check_linear(const tacit_curator_t *curator, const linear_t *linear, tacit_error_t *err) {
+static tacit_status_t check_linear(const tacit_curator_t *curator, const linear_t *linear,
+                                   tacit_error_t *err) {
   tacit_status_t status = tacit_rows_check_weighting(curator, linear->rows, true, err);
   TACIT_THEN(status, check_unit(curator, err));
   TACIT_THEN(status, check_residual(curator, linear->residual, err));
   return status == TACIT_OK ? tacit_rows_check_size("reach", linear->residual->reach, err) : status;
 }
 
-static tacit_status_t release(tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier, double *out,
-                              double *noise_sd, tacit_error_t *err) {
+static tacit_status_t release(tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier,
+                              double *out, double *noise_sd, tacit_error_t *err) {
   memset(out, 0, sum->dim * (sum->dim + 1) / 2 * sizeof *out);
   *noise_sd = 0;
   sum->is_square = true;
   tacit_status_t status = check_linear(sum->curator, sum->what, err);
-  return status == TACIT_OK ? tacit_rows_release(sum, function, noise_multiplier, out, noise_sd, err) : status;
+  return status == TACIT_OK ? tacit_rows_release(sum, function, noise_multiplier, out, noise_sd, err)
+                            : status;
 }
 
-tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
-                                                   const tacit_row_residual_t *residual, double noise_multiplier, double *out,
-                                                   double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator,
+                                                   const tacit_row_weighting_t *rows,
+                                                   const tacit_row_residual_t *residual,
+                                                   double noise_multiplier, double *out, double *noise_sd,
+                                                   tacit_error_t *err) {
   linear_t linear = {rows, residual};
   tacit_row_sum_t sum = {.curator = curator,
                          .dim = curator->model->n_features + 1,
@@ -116,26 +125,30 @@ static void add_cell(const void *ctx, size_t n_rows, const float *record, double
   k[0] = isnan(value) ? 0 : (int64_t)low + 1;
 }
 
-static tacit_status_t check_cells(const tacit_curator_t *curator, const tacit_row_cells_t *cells, tacit_error_t *err) {
+static tacit_status_t check_cells(const tacit_curator_t *curator, const tacit_row_cells_t *cells,
+                                  tacit_error_t *err) {
   bool is_rising = cells->n_edges >= 1 && cells->n_edges < MAX_CELLS;
   for (size_t i = 1; is_rising && i < cells->n_edges; i++) {
     is_rising = cells->edges[i] > cells->edges[i - 1];
   }
   if (!is_rising) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "edges", "counts need 1 to %d rising edges", MAX_CELLS - 1);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "edges", "counts need 1 to %d rising edges",
+                           MAX_CELLS - 1);
   }
   tacit_status_t status = tacit_rows_check_numbers("edges", cells->edges, cells->n_edges, err);
   TACIT_THEN(status, tacit_rows_check(curator, true, err));
   TACIT_THEN(status, check_unit(curator, err));
   if (status == TACIT_OK && cells->residual == NULL && cells->feature >= curator->model->n_features) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "feature", "feature %zu is not one of the model's %zu", cells->feature,
-                             curator->model->n_features);
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "feature", "feature %zu is not one of the model's %zu",
+                             cells->feature, curator->model->n_features);
   }
-  return status == TACIT_OK && cells->residual != NULL ? check_residual(curator, cells->residual, err) : status;
+  return status == TACIT_OK && cells->residual != NULL ? check_residual(curator, cells->residual, err)
+                                                       : status;
 }
 
-tacit_status_t tacit_curator_release_cells(tacit_curator_t *curator, const tacit_row_cells_t *cells, double noise_multiplier,
-                                           double *out, double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_cells(tacit_curator_t *curator, const tacit_row_cells_t *cells,
+                                           double noise_multiplier, double *out, double *noise_sd,
+                                           tacit_error_t *err) {
   const tacit_row_sum_t sum = {.curator = curator};
   const counts_t counts = {&sum, cells};
   *noise_sd = 0;
@@ -143,11 +156,13 @@ tacit_status_t tacit_curator_release_cells(tacit_curator_t *curator, const tacit
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_CELL, .dim = cells->n_edges + 1, .radius = 1 << COUNT_BITS},
-                         .unit = add_cell,
-                         .ctx = &counts,
-                         .label = cells->residual != NULL ? "counts of residuals" : "counts of features"};
-  status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
+  tacit_units_t units = {
+      .shape = {.kind = TACIT_SHAPE_CELL, .dim = cells->n_edges + 1, .radius = 1 << COUNT_BITS},
+      .unit = add_cell,
+      .ctx = &counts,
+      .label = cells->residual != NULL ? "counts of residuals" : "counts of features"};
+  status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out,
+                                    noise_sd, err);
   for (size_t k = 0; k <= cells->n_edges; k++) {
     out[k] = ldexp(out[k], -COUNT_BITS);
   }

@@ -1,6 +1,7 @@
 /*
- * Second moments of whitened, weighted rows: the k rows u_t of a unit, each of norm at most bound / sqrt(k), are the door's shape
- * "squares". What a unit adds is the mean over its rows of what each would add by itself.
+ * Second moments of whitened, weighted rows: the k rows u_t of a unit, each of norm at most bound / sqrt(k),
+ * are the door's shape "squares". What a unit adds is the mean over its rows of what each would add by
+ * itself.
  */
 #include "base/error.h"
 #include "curator/rows.h"
@@ -9,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rounding to the nearest whole number makes vectors longer by half a unit in each of their n numbers; 1 is for what came before. */
+/* Rounding to the nearest whole number makes vectors longer by half a unit in each of their n numbers; 1 is
+ * for what came before. */
 static double spacing_of(size_t n, double bound, int64_t radius) {
   return bound / ((double)radius - 0.5 * sqrt((double)n) - 1);
 }
@@ -31,21 +33,26 @@ static void scale_squares(size_t d, double unit, double *out) {
   }
 }
 
-tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier, double *out,
-                                  double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier,
+                                  double *out, double *noise_sd, tacit_error_t *err) {
   const tacit_curator_t *curator = sum->curator;
   bool is_by_rows = sum->is_square && !sum->is_one_vector && sum->n_vectors == 0;
-  size_t d = sum->dim, n_rows = is_by_rows ? curator->settings.max_unit_rows : sum->n_vectors > 0 ? sum->n_vectors : 1;
-  tacit_units_t units = {.shape = {.kind = sum->is_square ? TACIT_SHAPE_SQUARES : TACIT_SHAPE_BALL, .dim = d,
-                                   .radius = radius_of(sum, noise_multiplier), .high = (int64_t)sum->n_blocks, .n_vectors = sum->n_vectors},
+  size_t d = sum->dim, n_rows = is_by_rows           ? curator->settings.max_unit_rows
+                                : sum->n_vectors > 0 ? sum->n_vectors
+                                                     : 1;
+  tacit_units_t units = {.shape = {.kind = sum->is_square ? TACIT_SHAPE_SQUARES : TACIT_SHAPE_BALL,
+                                   .dim = d,
+                                   .radius = radius_of(sum, noise_multiplier),
+                                   .high = (int64_t)sum->n_blocks,
+                                   .n_vectors = sum->n_vectors},
                          .unit = function,
                          .ctx = sum,
                          .n_work = sum->n_work,
                          .label = sum->label};
   sum->spacing = spacing_of(n_rows * d, sum->bound, units.shape.radius);
   double unit = sum->is_square ? sum->spacing * sum->spacing : sum->spacing;
-  tacit_status_t status =
-      tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
+  tacit_status_t status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN,
+                                                   noise_multiplier, out, noise_sd, err);
   for (size_t b = 0; sum->is_square && b < (sum->n_blocks > 1 ? sum->n_blocks : 1); b++) {
     scale_squares(d, unit, out + b * d * (d + 1) / 2);
   }
@@ -68,7 +75,8 @@ double tacit_rows_get(const tacit_row_sum_t *sum, const float *rows, size_t t, d
 void tacit_rows_write(const tacit_row_sum_t *sum, double factor, const double *v, int64_t *k) {
   for (size_t i = 0; i < sum->dim; i++) {
     double at = v[i] * factor / sum->spacing;
-    k[i] = fabs(at) <= 0x1p30 ? (int64_t)nearbyint(at) : INT64_C(1) << 30; /* beyond every shape: the unit counts as zero */
+    k[i] = fabs(at) <= 0x1p30 ? (int64_t)nearbyint(at)
+                              : INT64_C(1) << 30; /* beyond every shape: the unit counts as zero */
   }
 }
 
@@ -87,36 +95,42 @@ double tacit_rows_whiten(size_t d, const double *whiten, const double *x, double
 
 tacit_status_t tacit_rows_check(const tacit_curator_t *curator, bool may_be_extra, tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
-  if (model->n_linear != 1 || (model->n_extra != 0 && !may_be_extra) || model->dim != model->n_features + model->n_extra ||
-      model->n_columns != model->n_features + 1 || model->n_features > TACIT_MAX_ROW_FEATURES) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "model",
-                           "sums of rows need one linear predictor of at most %d features and one response, and no further "
-                           "parameter",
-                           (int)TACIT_MAX_ROW_FEATURES);
+  if (model->n_linear != 1 || (model->n_extra != 0 && !may_be_extra) ||
+      model->dim != model->n_features + model->n_extra || model->n_columns != model->n_features + 1 ||
+      model->n_features > TACIT_MAX_ROW_FEATURES) {
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "model",
+        "sums of rows need one linear predictor of at most %d features and one response, and no further "
+        "parameter",
+        (int)TACIT_MAX_ROW_FEATURES);
   }
   if (curator->settings.temperature_power < 1) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "temperature", "sums of rows are not tempered: leave the temperature at 1");
+    return tacit_error_set(err, TACIT_ERR_STATE, "temperature",
+                           "sums of rows are not tempered: leave the temperature at 1");
   }
   return TACIT_OK;
 }
 
-tacit_status_t tacit_rows_check_numbers(const char *field, const double *values, size_t n, tacit_error_t *err) {
+tacit_status_t tacit_rows_check_numbers(const char *field, const double *values, size_t n,
+                                        tacit_error_t *err) {
   for (size_t i = 0; values != NULL && i < n; i++) {
     if (!isfinite(values[i])) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "a release needs finite numbers for its %s", field);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "a release needs finite numbers for its %s",
+                             field);
     }
   }
   return TACIT_OK;
 }
 
 tacit_status_t tacit_rows_check_size(const char *field, double value, tacit_error_t *err) {
-  return value >= 1e-15 && value <= 1e15 ? TACIT_OK
-                                         : tacit_error_set(err, TACIT_ERR_ARGUMENT, field,
-                                                           "%s must be a number between 1e-15 and 1e15", field);
+  return value >= 1e-15 && value <= 1e15
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s must be a number between 1e-15 and 1e15",
+                               field);
 }
 
-tacit_status_t tacit_rows_check_weighting(const tacit_curator_t *curator, const tacit_row_weighting_t *rows, bool may_be_extra,
-                                          tacit_error_t *err) {
+tacit_status_t tacit_rows_check_weighting(const tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+                                          bool may_be_extra, tacit_error_t *err) {
   size_t d = curator->model->n_features;
   tacit_status_t status = tacit_rows_check(curator, may_be_extra, err);
   TACIT_THEN(status, tacit_rows_check_numbers("whitening matrix", rows->whiten, d * d, err));
@@ -125,7 +139,8 @@ tacit_status_t tacit_rows_check_weighting(const tacit_curator_t *curator, const 
 
 /* ---- second moments ---- */
 
-bool tacit_rows_write_one(const tacit_row_sum_t *sum, double radius, double n2, double factor, size_t n_rows, size_t t, const double *v, int64_t *k) {
+bool tacit_rows_write_one(const tacit_row_sum_t *sum, double radius, double n2, double factor, size_t n_rows,
+                          size_t t, const double *v, int64_t *k) {
   double weight = n2 > radius * radius ? radius / sqrt(n2) : 1;
   if (!(n2 <= DBL_MAX)) {
     memset(k, 0, n_rows * sum->dim * sizeof *k);
@@ -149,7 +164,8 @@ static void add_moments(const void *ctx, size_t n_rows, const float *records, do
   }
 }
 
-tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator, const tacit_row_weighting_t *rows,
+tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator,
+                                                    const tacit_row_weighting_t *rows,
                                                     double noise_multiplier, double *out, double *noise_sd,
                                                     tacit_error_t *err) {
   size_t d = curator->model->dim;
@@ -162,5 +178,6 @@ tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator, co
   memset(out, 0, d * (d + 1) / 2 * sizeof *out);
   *noise_sd = 0;
   tacit_status_t status = tacit_rows_check_weighting(curator, rows, false, err);
-  return status == TACIT_OK ? tacit_rows_release(&sum, add_moments, noise_multiplier, out, noise_sd, err) : status;
+  return status == TACIT_OK ? tacit_rows_release(&sum, add_moments, noise_multiplier, out, noise_sd, err)
+                            : status;
 }

@@ -1,10 +1,11 @@
 /*
  * Scores of a public point, the information there, how many units there are and how many rows they have.
  *
- * With m the mean of the clamped response, a = C/2 and q(x) = (C/2 + |m(x . theta) - a|) / C, no response in [0, C] is further than
- * q C from m. The weight w_t = min(1, R / (k |L x_t| q_t)) of a row of a unit of k rows therefore keeps sum_t w_t L x_t (y_t - m_t)
- * within R C for every record and any number of rows, and nothing is clipped. It depends on features and k alone, so that the score keeps
- * mean 0 at the truth, and on no other row, so that what is expected of it follows from how rows and numbers of rows are distributed.
+ * With m the mean of the clamped response, a = C/2 and q(x) = (C/2 + |m(x . theta) - a|) / C, no response in
+ * [0, C] is further than q C from m. The weight w_t = min(1, R / (k |L x_t| q_t)) of a row of a unit of k
+ * rows therefore keeps sum_t w_t L x_t (y_t - m_t) within R C for every record and any number of rows, and
+ * nothing is clipped. It depends on features and k alone, so that the score keeps mean 0 at the truth, and on
+ * no other row, so that what is expected of it follows from how rows and numbers of rows are distributed.
  */
 #include "base/error.h"
 #include "curator/rows.h"
@@ -22,7 +23,8 @@ static tacit_family_moments_t moments_at(const tacit_score_point_t *point, size_
 }
 
 /* |L x| q of a row, and the row itself. */
-static double reach_of(const tacit_score_point_t *point, size_t d, const double *x, double mean, double *row) {
+static double reach_of(const tacit_score_point_t *point, size_t d, const double *x, double mean,
+                       double *row) {
   double n2 = tacit_rows_whiten(d, point->whiten, x, row);
   return sqrt(n2) * (0.5 + fabs(mean - 0.5 * point->upper) / point->upper);
 }
@@ -35,7 +37,8 @@ static bool score_of(const tacit_row_sum_t *sum, size_t n_rows, const float *rec
   memset(score, 0, d * sizeof *score);
   for (size_t t = 0; t < n_rows; t++) {
     double y = tacit_rows_get(sum, records, t, x), mean = moments_at(point, d, x).mean;
-    double reach = (double)n_rows * reach_of(point, d, x, mean, row), weight = reach > point->radius ? point->radius / reach : 1;
+    double reach = (double)n_rows * reach_of(point, d, x, mean, row),
+           weight = reach > point->radius ? point->radius / reach : 1;
     if (!(reach <= DBL_MAX)) {
       return false;
     }
@@ -55,7 +58,8 @@ static void add_score(const void *ctx, size_t n_rows, const float *records, doub
 }
 
 /* For its outer product, which shows what a unit's responses share: shortened to the cap. */
-static void add_score_squares(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+static void add_score_squares(const void *ctx, size_t n_rows, const float *records, double *work,
+                              int64_t *k) {
   const tacit_row_sum_t *sum = ctx;
   double score[TACIT_MAX_ROW_FEATURES], n2 = 0;
   (void)work;
@@ -76,7 +80,8 @@ static void add_information(const void *ctx, size_t n_rows, const float *records
   (void)work;
   for (size_t t = 0; t < n_rows; t++) {
     (void)tacit_rows_get(sum, records, t, x);
-    double variance = moments_at(point, sum->dim, x).variance, n2 = variance * tacit_rows_whiten(sum->dim, point->whiten, x, row);
+    double variance = moments_at(point, sum->dim, x).variance,
+           n2 = variance * tacit_rows_whiten(sum->dim, point->whiten, x, row);
     if (!tacit_rows_write_one(sum, point->radius, n2, sqrt(variance), n_rows, t, row, k)) {
       return;
     }
@@ -104,7 +109,8 @@ static void add_size(const void *ctx, size_t n_rows, const float *records, doubl
   k[0] = (int64_t)cell;
 }
 
-static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_score_point_t *point, tacit_error_t *err) {
+static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_score_point_t *point,
+                                  tacit_error_t *err) {
   size_t d = curator->model->n_features;
   tacit_status_t status = tacit_rows_check(curator, false, err);
   TACIT_THEN(status, tacit_curator_check_points(curator, 1, point->theta, err));
@@ -114,17 +120,18 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_sc
     status = tacit_rows_check_size("cap", point->cap, err);
   }
   if (status == TACIT_OK && !tacit_family_has_moments((tacit_family_t)point->family, point->upper)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
-                           "means are known for bernoulli with upper bound 1 and for poisson with a whole number from 1 to "
-                           "%d as its upper bound",
-                           (int)TACIT_FAMILY_MAX_COUNT);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "family",
+        "means are known for bernoulli with upper bound 1 and for poisson with a whole number from 1 to "
+        "%d as its upper bound",
+        (int)TACIT_FAMILY_MAX_COUNT);
   }
   return status;
 }
 
-static tacit_status_t release(const tacit_curator_t *curator, const tacit_score_point_t *point, tacit_row_sum_t *sum,
-                              tacit_row_function function, double noise_multiplier, double *out, double *noise_sd,
-                              tacit_error_t *err) {
+static tacit_status_t release(const tacit_curator_t *curator, const tacit_score_point_t *point,
+                              tacit_row_sum_t *sum, tacit_row_function function, double noise_multiplier,
+                              double *out, double *noise_sd, tacit_error_t *err) {
   size_t d = curator->model->dim;
   memset(out, 0, (sum->is_square ? d * (d + 1) / 2 : d) * sizeof *out);
   *noise_sd = 0;
@@ -132,17 +139,20 @@ static tacit_status_t release(const tacit_curator_t *curator, const tacit_score_
   sum->dim = d;
   sum->what = point;
   tacit_status_t status = check_point(curator, point, err);
-  return status == TACIT_OK ? tacit_rows_release(sum, function, noise_multiplier, out, noise_sd, err) : status;
+  return status == TACIT_OK ? tacit_rows_release(sum, function, noise_multiplier, out, noise_sd, err)
+                            : status;
 }
 
-tacit_status_t tacit_curator_release_score(tacit_curator_t *curator, const tacit_score_point_t *point, double noise_multiplier,
-                                           double *out, double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_score(tacit_curator_t *curator, const tacit_score_point_t *point,
+                                           double noise_multiplier, double *out, double *noise_sd,
+                                           tacit_error_t *err) {
   tacit_row_sum_t sum = {.bound = point->radius * point->upper, .label = "weighted score"};
   return release(curator, point, &sum, add_score, noise_multiplier, out, noise_sd, err);
 }
 
 tacit_status_t tacit_curator_release_information(tacit_curator_t *curator, const tacit_score_point_t *point,
-                                                 double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err) {
+                                                 double noise_multiplier, double *out, double *noise_sd,
+                                                 tacit_error_t *err) {
   tacit_row_sum_t sum = {.is_square = true, .bound = point->radius, .label = "information"};
   return release(curator, point, &sum, add_information, noise_multiplier, out, noise_sd, err);
 }
@@ -151,33 +161,44 @@ tacit_status_t tacit_curator_release_score_squares(tacit_curator_t *curator, con
                                                    double noise_multiplier, double *out, double *noise_sd,
                                                    tacit_error_t *err) {
   double bound = point->radius * point->upper;
-  tacit_row_sum_t sum = {.is_square = true, .bound = point->cap > 0 ? fmin(point->cap, bound) : bound, .label = "squares of scores"};
+  tacit_row_sum_t sum = {.is_square = true,
+                         .bound = point->cap > 0 ? fmin(point->cap, bound) : bound,
+                         .label = "squares of scores"};
   return release(curator, point, &sum, add_score_squares, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out, double *noise_sd,
-                                           tacit_error_t *err) {
-  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = 1, .high = 1 << 22}, .unit = add_one, .label = "number of units"};
-  tacit_status_t status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
+tacit_status_t tacit_curator_release_count(tacit_curator_t *curator, double noise_multiplier, double *out,
+                                           double *noise_sd, tacit_error_t *err) {
+  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = 1, .high = 1 << 22},
+                         .unit = add_one,
+                         .label = "number of units"};
+  tacit_status_t status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN,
+                                                   noise_multiplier, out, noise_sd, err);
   *out *= 0x1p-22;
   *noise_sd *= 0x1p-22;
   return status;
 }
 
-tacit_status_t tacit_curator_release_unit_rows(tacit_curator_t *curator, size_t n, const size_t *first, double noise_multiplier, double *out,
-                                               double *noise_sd, tacit_error_t *err) {
+tacit_status_t tacit_curator_release_unit_rows(tacit_curator_t *curator, size_t n, const size_t *first,
+                                               double noise_multiplier, double *out, double *noise_sd,
+                                               tacit_error_t *err) {
   const sizes_t sizes = {n, first};
-  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_CELL, .dim = n, .radius = 1 << 22}, .unit = add_size, .ctx = &sizes, .label = "rows of units"};
+  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_CELL, .dim = n, .radius = 1 << 22},
+                         .unit = add_size,
+                         .ctx = &sizes,
+                         .label = "rows of units"};
   *noise_sd = 0;
   bool is_rising = n >= 1 && n <= TACIT_UNIT_ROWS_MAX_CELLS && first[0] == 1;
   for (size_t i = 1; is_rising && i < n; i++) {
     is_rising = first[i] > first[i - 1];
   }
   if (!is_rising) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "first", "numbers of rows are counted in 1 to %d rising cells, the first from 1 on",
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "first",
+                           "numbers of rows are counted in 1 to %d rising cells, the first from 1 on",
                            (int)TACIT_UNIT_ROWS_MAX_CELLS);
   }
-  tacit_status_t status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out, noise_sd, err);
+  tacit_status_t status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN,
+                                                   noise_multiplier, out, noise_sd, err);
   for (size_t i = 0; i < n; i++) {
     out[i] *= 0x1p-22;
   }

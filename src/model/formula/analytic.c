@@ -26,9 +26,7 @@ static void analytic_free(tacit_analytic_t *analytic) {
   tacit_free(analytic);
 }
 
-static void free_model(tacit_model_t *model) {
-  analytic_free(model->parameters.ctx);
-}
+static void free_model(tacit_model_t *model) { analytic_free(model->parameters.ctx); }
 
 static void report(const void *ctx, const double *theta, double *reported) {
   const tacit_analytic_t *analytic = ctx;
@@ -84,11 +82,12 @@ tacit_analytic_t *tacit_analytic_init(tacit_model_t *model, const char *name, si
   return analytic;
 }
 
-tacit_status_t tacit_analytic_check_positive(const double *values, size_t n, const char *field, tacit_error_t *err) {
+tacit_status_t tacit_analytic_check_positive(const double *values, size_t n, const char *field,
+                                             tacit_error_t *err) {
   for (size_t i = 0; i < n; i++) {
     if (!(values[i] > 0 && isfinite(values[i]))) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s must be finite and above 0 (element %zu is not)",
-                             field, i);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, field,
+                             "%s must be finite and above 0 (element %zu is not)", field, i);
     }
   }
   return TACIT_OK;

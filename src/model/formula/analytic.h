@@ -23,8 +23,8 @@ static inline double tacit_banana_bend(const tacit_analytic_t *model, const doub
 /* Record functions, one table for each instruction set (analytic_isa.c). */
 typedef struct tacit_analytic_pair {
   void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
-  void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
-                         double *out); /* may be NULL */
+  void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                         const double *theta, double *out); /* may be NULL */
   void (*grad)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
 } tacit_analytic_pair_t;
 

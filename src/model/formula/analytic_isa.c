@@ -1,22 +1,25 @@
 /*
- * Log-likelihoods and gradients of the papers' models for one instruction set; compiled once for each (meson.build), TACIT_ISA
- * naming the table. Blocks, `out` and their pieces as in tacit_record_model_t.
+ * Log-likelihoods and gradients of the papers' models for one instruction set; compiled once for each
+ * (meson.build), TACIT_ISA naming the table. Blocks, `out` and their pieces as in tacit_record_model_t.
  */
 #include "base/vector.h"
 #include "formula/analytic.h"
 #include "formula/pieces.h"
 
 /* sum_j -(x_j - u_j)^2 / (2 obs_var_j) for DOUBLE_LANES records; u is theta, bent or not */
-TACIT_INLINE vdouble normal_log_lik(const tacit_analytic_t *model, const float *block, const double *theta, bool is_bent) {
+TACIT_INLINE vdouble normal_log_lik(const tacit_analytic_t *model, const float *block, const double *theta,
+                                    bool is_bent) {
   vdouble sum = vdouble_set(0);
   for (size_t j = 0; j < model->dim; j++) {
-    vdouble x = vdouble_load_floats(block + j * 16) - (is_bent ? tacit_banana_bend(model, theta, j) : theta[j]);
+    vdouble x =
+        vdouble_load_floats(block + j * 16) - (is_bent ? tacit_banana_bend(model, theta, j) : theta[j]);
     sum -= x * x * (0.5 * model->inv_obs_var[j]);
   }
   return sum;
 }
 
-static void mean_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void mean_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                         double *out) {
   const tacit_analytic_t *model = ctx;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
@@ -42,7 +45,8 @@ static void mean_grad(const void *ctx, const float *block, size_t n_theta, const
   }
 }
 
-static void banana_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void banana_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                           double *out) {
   const tacit_analytic_t *model = ctx;
   for (size_t k = 0; k < n_theta; k++) {
     for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
@@ -69,8 +73,8 @@ static void banana_grad(const void *ctx, const float *block, size_t n_theta, con
 }
 
 /* log(e^-p + e^-q) = log(1 + e^-|p - q|) - min(p, q), p and q minus the exponents of the two components. */
-static void mixture_log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
-                                   double *out) {
+static void mixture_log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                                   const double *theta, double *out) {
   const tacit_analytic_t *model = ctx;
   double half_inv_var = 0.5 * model->inv_obs_var[0];
   size_t n = n_blocks * n_theta * 16;
@@ -92,12 +96,14 @@ static void mixture_log_lik_blocks(const void *ctx, const float *block, size_t n
   }
 }
 
-static void mixture_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void mixture_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                            double *out) {
   mixture_log_lik_blocks(ctx, block, 1, n_theta, theta, out);
 }
 
 /* With w the probability of the second component: d l / d theta_2 = w (x - theta_1 - theta_2) / v. */
-static void mixture_grad(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out) {
+static void mixture_grad(const void *ctx, const float *block, size_t n_theta, const float *theta,
+                         float *out) {
   const tacit_analytic_t *model = ctx;
   float inv_var = (float)model->inv_obs_var[0];
   for (size_t k = 0; k < n_theta; k++) {
@@ -115,4 +121,6 @@ static void mixture_grad(const void *ctx, const float *block, size_t n_theta, co
 #define TABLE_NAME_(isa) tacit_analytic_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 const tacit_analytic_functions_t TABLE_NAME(TACIT_ISA) = {
-    {mean_log_lik, NULL, mean_grad}, {banana_log_lik, NULL, banana_grad}, {mixture_log_lik, mixture_log_lik_blocks, mixture_grad}};
+    {mean_log_lik, NULL, mean_grad},
+    {banana_log_lik, NULL, banana_grad},
+    {mixture_log_lik, mixture_log_lik_blocks, mixture_grad}};

@@ -10,7 +10,8 @@ tacit_status_t tacit_design_new(tacit_design_t **design, const char *formula, co
                                 tacit_family_t family, tacit_error_t *err) {
   *design = NULL;
   if (formula == NULL || schema == NULL || tacit_family_string(family) == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "design", "a design needs a formula, a schema and a family");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "design",
+                           "a design needs a formula, a schema and a family");
   }
   tacit_design_t *made = tacit_alloc_zero(1, sizeof *made);
   if (made == NULL) {
@@ -49,17 +50,11 @@ void tacit_design_free(tacit_design_t *design) {
   tacit_free(design);
 }
 
-size_t tacit_design_n_features(const tacit_design_t *design) {
-  return design->n_features;
-}
+size_t tacit_design_n_features(const tacit_design_t *design) { return design->n_features; }
 
-bool tacit_design_has_intercept(const tacit_design_t *design) {
-  return design->formula.has_intercept;
-}
+bool tacit_design_has_intercept(const tacit_design_t *design) { return design->formula.has_intercept; }
 
-const char *tacit_design_label(const tacit_design_t *design, size_t j) {
-  return design->features[j].label;
-}
+const char *tacit_design_label(const tacit_design_t *design, size_t j) { return design->features[j].label; }
 
 const char *tacit_design_sigma_label(const tacit_design_t *design) {
   for (size_t j = 0; j < design->n_features; j++) {
@@ -89,8 +84,9 @@ bool tacit_design_is_two_valued(const tacit_design_t *design, size_t j) {
   const tacit_design_feature_t *feature = &design->features[j];
   for (size_t i = 0; i < feature->n_parts; i++) {
     const tacit_design_variable_t *variable = &design->variables[feature->parts[i].variable];
-    bool is_zero_one = variable->type == TACIT_COLUMN_BINARY ||
-                       (variable->type == TACIT_COLUMN_INTEGER && variable->range.lower == 0 && variable->range.upper == 1);
+    bool is_zero_one =
+        variable->type == TACIT_COLUMN_BINARY ||
+        (variable->type == TACIT_COLUMN_INTEGER && variable->range.lower == 0 && variable->range.upper == 1);
     if (!feature->parts[i].is_indicator && !is_zero_one) {
       return false;
     }
@@ -103,18 +99,14 @@ const char *const *tacit_design_columns(const tacit_design_t *design, size_t *n)
   return (const char *const *)design->formula.columns;
 }
 
-const char *tacit_design_response(const tacit_design_t *design) {
-  return design->formula.variables[0].label;
-}
+const char *tacit_design_response(const tacit_design_t *design) { return design->formula.variables[0].label; }
 
 void tacit_design_response_range(const tacit_design_t *design, double *lower, double *upper) {
   *lower = design->response_lower;
   *upper = design->response_upper;
 }
 
-size_t tacit_design_n_classes(const tacit_design_t *design) {
-  return design->n_classes;
-}
+size_t tacit_design_n_classes(const tacit_design_t *design) { return design->n_classes; }
 
 const char *tacit_design_class_label(const tacit_design_t *design, size_t c) {
   return design->class_labels[c];

@@ -28,7 +28,8 @@ static void find_first_factor(const tacit_design_t *design, size_t *term, size_t
   }
 }
 
-static void append_label(const tacit_design_t *design, const tacit_design_part_t *part, bool is_apart, tacit_text_t *label) {
+static void append_label(const tacit_design_t *design, const tacit_design_part_t *part, bool is_apart,
+                         tacit_text_t *label) {
   const char *variable = design->formula.variables[part->variable].label;
   tacit_text_append(label, variable, strlen(variable));
   if (part->is_indicator) {
@@ -64,7 +65,8 @@ static bool has_levels(const tacit_design_feature_t *feature) {
   return false;
 }
 
-static tacit_status_t rename_feature(tacit_design_t *design, size_t j, const char *label, tacit_error_t *err) {
+static tacit_status_t rename_feature(tacit_design_t *design, size_t j, const char *label,
+                                     tacit_error_t *err) {
   char *own = tacit_strdup(label);
   if (own == NULL) {
     return tacit_error_memory(err);
@@ -82,12 +84,15 @@ static tacit_status_t part_labels(tacit_design_t *design, tacit_error_t *err) {
   tacit_status_t status = labels != NULL && apart != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
     labels[j] = design->features[first + j].label;
-    apart[j] = has_levels(&design->features[first + j]) ? make_label(design, &design->features[first + j], true) : NULL;
+    apart[j] = has_levels(&design->features[first + j])
+                   ? make_label(design, &design->features[first + j], true)
+                   : NULL;
   }
   TACIT_THEN(status, tacit_names_part(n, labels, (const char *const *)apart, &twice, err));
   if (status == TACIT_OK && twice != SIZE_MAX) {
     status = tacit_formula_error(&design->formula, err, TACIT_ERR_SCHEMA, 0,
-                                 "two terms are called '%.64s': rename a column or a level in the schema", labels[twice]);
+                                 "two terms are called '%.64s': rename a column or a level in the schema",
+                                 labels[twice]);
   }
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
     status = labels[j] == apart[j] ? rename_feature(design, first + j, labels[j], err) : status;
@@ -149,9 +154,9 @@ static tacit_status_t scale(const tacit_design_t *design, tacit_design_feature_t
   feature->lower = product.range.lower;
   feature->upper = product.range.upper;
   if (!(isfinite(feature->lower) && isfinite(feature->upper))) {
-    return tacit_formula_error(&design->formula, err, TACIT_ERR_SCHEMA, offset,
-                               "the range of '%.64s' overflows by the public bounds of its columns; tighten them",
-                               feature->label);
+    return tacit_formula_error(
+        &design->formula, err, TACIT_ERR_SCHEMA, offset,
+        "the range of '%.64s' overflows by the public bounds of its columns; tighten them", feature->label);
   }
   if (!tacit_design_scale(design->formula.has_intercept, feature->lower, feature->upper, &feature->centre,
                           &feature->half)) {
@@ -159,7 +164,8 @@ static tacit_status_t scale(const tacit_design_t *design, tacit_design_feature_t
                                "'%.64s' is constant by the public bounds of its columns; drop it",
                                feature->label);
   }
-  double shift = (product.mean - feature->centre) / feature->half, sd = sqrt(product.variance) / feature->half;
+  double shift = (product.mean - feature->centre) / feature->half,
+         sd = sqrt(product.variance) / feature->half;
   feature->mean_square = sd * sd + shift * shift;
   if (!(feature->mean_square >= 1e-6 && feature->mean_square <= 1)) {
     feature->mean_square = 1.0 / 3; /* the variance over- or underflowed: a guess will do */
@@ -176,7 +182,8 @@ static tacit_status_t add_feature(tacit_design_t *design, const tacit_design_fea
                                "the formula has more than %d features; write fewer interactions or levels",
                                (int)TACIT_DESIGN_MAX_FEATURES);
   }
-  void *features = tacit_grow(design->features, design->n_features, &design->features_capacity, sizeof *design->features);
+  void *features =
+      tacit_grow(design->features, design->n_features, &design->features_capacity, sizeof *design->features);
   if (features == NULL) {
     return tacit_error_memory(err);
   }
@@ -196,8 +203,8 @@ typedef struct expansion {
   size_t level[TACIT_FORMULA_MAX_ORDER]; /* odometer over levels; unused for numbers */
 } expansion_t;
 
-static void set_parts(const tacit_design_t *design, const tacit_formula_term_t *term, const expansion_t *expansion,
-                      tacit_design_feature_t *feature) {
+static void set_parts(const tacit_design_t *design, const tacit_formula_term_t *term,
+                      const expansion_t *expansion, tacit_design_feature_t *feature) {
   *feature = (tacit_design_feature_t){.n_parts = term->order};
   for (size_t i = 0; i < term->order; i++) {
     const tacit_design_variable_t *variable = &design->variables[term->variables[i]];
@@ -221,7 +228,8 @@ static bool advance(const tacit_design_t *design, const tacit_formula_term_t *te
   return false;
 }
 
-static tacit_status_t expand_term(tacit_design_t *design, size_t t, size_t full_position, tacit_error_t *err) {
+static tacit_status_t expand_term(tacit_design_t *design, size_t t, size_t full_position,
+                                  tacit_error_t *err) {
   const tacit_formula_term_t *term = &design->formula.terms[t];
   expansion_t expansion = {0};
   for (size_t i = 0; i < term->order; i++) {
@@ -231,7 +239,8 @@ static tacit_status_t expand_term(tacit_design_t *design, size_t t, size_t full_
                                  "'%.64s' has a single level and so is constant; drop it",
                                  design->formula.variables[term->variables[i]].label);
     }
-    if (variable->is_factor && i != full_position && tacit_formula_uses_contrasts(design->formula.terms, t, i)) {
+    if (variable->is_factor && i != full_position &&
+        tacit_formula_uses_contrasts(design->formula.terms, t, i)) {
       expansion.first[i] = expansion.level[i] = 1;
     }
   }

@@ -37,7 +37,7 @@ typedef struct tacit_design_feature {
   double lower, upper, centre, half;
   bool has_typical;
   double typical_mean, typical_sd; /* of the scaled feature, by `typical:` of its columns */
-  double mean_square; /* guess of E scaled^2, see design_features.c */
+  double mean_square;              /* guess of E scaled^2, see design_features.c */
 } tacit_design_feature_t;
 
 struct tacit_design {

@@ -7,7 +7,8 @@ static void clamp(size_t n, const double *restrict x, double lower, double upper
   }
 }
 
-static void scale(size_t n, const double *restrict x, const tacit_design_scaling_t *scaling, double *restrict out) {
+static void scale(size_t n, const double *restrict x, const tacit_design_scaling_t *scaling,
+                  double *restrict out) {
   const tacit_design_scaling_t s = *scaling;
   for (size_t i = 0; i < n; i++) {
     out[i] = tacit_design_clamp((tacit_design_clamp(x[i], s.lower, s.upper) - s.centre) / s.half, -1, 1);

@@ -30,8 +30,8 @@ typedef struct design_packing {
   size_t n_threads;
 } design_packing_t;
 
-static tacit_status_t find_columns(const tacit_design_t *design, const tacit_table_t *table, const double **columns,
-                                   tacit_error_t *err) {
+static tacit_status_t find_columns(const tacit_design_t *design, const tacit_table_t *table,
+                                   const double **columns, tacit_error_t *err) {
   for (size_t i = 0; i < design->formula.n_columns; i++) {
     columns[i] = tacit_table_column(table, design->formula.columns[i]);
     if (columns[i] == NULL) {
@@ -43,7 +43,8 @@ static tacit_status_t find_columns(const tacit_design_t *design, const tacit_tab
   return TACIT_OK;
 }
 
-static bool open_workspace(pack_workspace_t *work, const tacit_design_t *design, const double *const *columns) {
+static bool open_workspace(pack_workspace_t *work, const tacit_design_t *design,
+                           const double *const *columns) {
   size_t depth = 1, n_variables = design->formula.n_variables;
   for (size_t v = 0; v < n_variables; v++) {
     depth = design->formula.variables[v].depth > depth ? design->formula.variables[v].depth : depth;
@@ -57,7 +58,8 @@ static bool open_workspace(pack_workspace_t *work, const tacit_design_t *design,
 }
 
 /* Whatever can fail does so here, before the threads begin. */
-static tacit_status_t open_packing(design_packing_t *packing, const tacit_table_t *table, tacit_error_t *err) {
+static tacit_status_t open_packing(design_packing_t *packing, const tacit_table_t *table,
+                                   tacit_error_t *err) {
   packing->columns = tacit_alloc(packing->design->formula.n_columns, sizeof *packing->columns);
   packing->workspaces = tacit_alloc_zero(packing->n_threads, sizeof *packing->workspaces);
   bool is_open = packing->columns != NULL && packing->workspaces != NULL;
@@ -77,7 +79,8 @@ static void close_packing(design_packing_t *packing) {
   tacit_free(packing->columns);
 }
 
-static void eval_variables(const tacit_design_t *design, size_t first, size_t n, const pack_workspace_t *work) {
+static void eval_variables(const tacit_design_t *design, size_t first, size_t n,
+                           const pack_workspace_t *work) {
   for (size_t v = 0; v < design->formula.n_variables; v++) {
     const tacit_formula_variable_t *source = &design->formula.variables[v];
     tacit_interval_t range = design->variables[v].range;
@@ -92,7 +95,8 @@ static void eval_variables(const tacit_design_t *design, size_t first, size_t n,
 }
 
 /* out <- out times a part's values; levels are exact whole numbers. */
-static void multiply(const tacit_design_part_t *part, size_t n, const double *restrict values, double *restrict out) {
+static void multiply(const tacit_design_part_t *part, size_t n, const double *restrict values,
+                     double *restrict out) {
   if (part->is_indicator) {
     for (size_t i = 0; i < n; i++) {
       out[i] *= values[i] == part->level ? 1 : 0;
@@ -151,15 +155,13 @@ static void pack_chunk(const tacit_design_t *design, size_t first, size_t n, con
   tacit_records_set_column(records, at, n, design->n_features, work->feature);
 }
 
-static size_t least(size_t a, size_t b) {
-  return a < b ? a : b;
-}
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static void pack_range(void *user, size_t from, size_t to, size_t thread) {
   const design_packing_t *packing = user;
   for (size_t first = from; first < to; first += TACIT_CHUNK) {
-    pack_chunk(packing->design, packing->begin + first, least(to - first, TACIT_CHUNK), &packing->workspaces[thread],
-               packing->records, first);
+    pack_chunk(packing->design, packing->begin + first, least(to - first, TACIT_CHUNK),
+               &packing->workspaces[thread], packing->records, first);
   }
 }
 
@@ -168,14 +170,21 @@ tacit_status_t tacit_design_pack(tacit_records_t **records, const tacit_design_t
   return tacit_design_pack_part(records, design, table, 0, 1, 1, NULL, err);
 }
 
-tacit_status_t tacit_design_pack_part(tacit_records_t **records, const tacit_design_t *design, const tacit_table_t *table,
-                                      size_t part, size_t n_parts, size_t n_threads, const char *scratch, tacit_error_t *err) {
+tacit_status_t tacit_design_pack_part(tacit_records_t **records, const tacit_design_t *design,
+                                      const tacit_table_t *table, size_t part, size_t n_parts,
+                                      size_t n_threads, const char *scratch, tacit_error_t *err) {
   *records = NULL;
   design_packing_t packing = {.design = design, .n_threads = n_threads};
   tacit_status_t status = open_packing(&packing, table, err);
   if (status == TACIT_OK) {
     const tacit_formula_t *formula = &design->formula;
-    tacit_pack_share_t share = {part, n_parts, n_threads, design->n_features + 1, scratch, (const char *const *)formula->columns, formula->n_columns};
+    tacit_pack_share_t share = {part,
+                                n_parts,
+                                n_threads,
+                                design->n_features + 1,
+                                scratch,
+                                (const char *const *)formula->columns,
+                                formula->n_columns};
     status = tacit_pack_share(&packing.records, &packing.begin, table, &share, pack_range, &packing, err);
   }
   close_packing(&packing);

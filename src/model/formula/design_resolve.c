@@ -9,8 +9,8 @@
 #include "formula/design_internal.h"
 #include "formula/model_text.h"
 
-static tacit_status_t unknown_column(const tacit_formula_t *formula, size_t column, const tacit_schema_t *schema,
-                                     tacit_error_t *err) {
+static tacit_status_t unknown_column(const tacit_formula_t *formula, size_t column,
+                                     const tacit_schema_t *schema, tacit_error_t *err) {
   tacit_nearest_t nearest = {.name = formula->columns[column]};
   for (size_t i = 0; i < tacit_schema_n_columns(schema); i++) {
     const tacit_column_schema_t *candidate = tacit_schema_column(schema, i);
@@ -59,16 +59,18 @@ static tacit_status_t integer_levels(const tacit_formula_t *formula, const tacit
                                      const tacit_column_schema_t *column, tacit_interval_t range,
                                      tacit_design_variable_t *variable, tacit_error_t *err) {
   if (column->type == TACIT_COLUMN_NUMERIC) {
-    return tacit_formula_error(formula, err, TACIT_ERR_SCHEMA, source->offset,
-                               "'%.64s' is numeric and has no levels; declare it integer or categorical, or use it "
-                               "without factor()",
-                               column->name);
+    return tacit_formula_error(
+        formula, err, TACIT_ERR_SCHEMA, source->offset,
+        "'%.64s' is numeric and has no levels; declare it integer or categorical, or use it "
+        "without factor()",
+        column->name);
   }
   if (!(range.upper - range.lower < TACIT_DESIGN_MAX_INTEGER_LEVELS) || !(fabs(range.lower) < 0x1p53)) {
-    return tacit_formula_error(formula, err, TACIT_ERR_SCHEMA, source->offset,
-                               "the public bounds of '%.64s' allow more than %d levels; tighten them, or use it "
-                               "without factor()",
-                               column->name, (int)TACIT_DESIGN_MAX_INTEGER_LEVELS);
+    return tacit_formula_error(
+        formula, err, TACIT_ERR_SCHEMA, source->offset,
+        "the public bounds of '%.64s' allow more than %d levels; tighten them, or use it "
+        "without factor()",
+        column->name, (int)TACIT_DESIGN_MAX_INTEGER_LEVELS);
   }
   variable->is_factor = true;
   variable->first_level = range.lower;
@@ -82,17 +84,19 @@ static tacit_status_t check_numbers(const tacit_formula_t *formula, const tacit_
   for (size_t s = 0; s < source->n_steps; s++) {
     const tacit_formula_step_t *step = &source->steps[s];
     if (step->op == TACIT_OP_COLUMN && columns[step->column]->type == TACIT_COLUMN_CATEGORICAL) {
-      return tacit_formula_error(formula, err, TACIT_ERR_SCHEMA, step->offset,
-                                 "'%.64s' is categorical and cannot enter arithmetic; use it as a term of its own",
-                                 columns[step->column]->name);
+      return tacit_formula_error(
+          formula, err, TACIT_ERR_SCHEMA, step->offset,
+          "'%.64s' is categorical and cannot enter arithmetic; use it as a term of its own",
+          columns[step->column]->name);
     }
   }
   return TACIT_OK;
 }
 
 static tacit_status_t resolve_variable(const tacit_formula_t *formula, const tacit_formula_variable_t *source,
-                                       const tacit_column_schema_t *const *columns, const tacit_interval_t *ranges,
-                                       tacit_design_variable_t *variable, tacit_error_t *err) {
+                                       const tacit_column_schema_t *const *columns,
+                                       const tacit_interval_t *ranges, tacit_design_variable_t *variable,
+                                       tacit_error_t *err) {
   *variable = (tacit_design_variable_t){.type = TACIT_COLUMN_NUMERIC};
   if (source->kind != TACIT_VARIABLE_ARITHMETIC) {
     size_t index = source->steps[0].column;
@@ -138,8 +142,9 @@ static tacit_status_t check_response_is_left(const tacit_formula_t *formula, tac
 }
 
 /* Where a number's values typically lie: its arithmetic over what the schema says of its columns. */
-static tacit_status_t find_typical(const tacit_formula_t *formula, const tacit_column_schema_t *const *columns,
-                                   tacit_interval_t *ranges, tacit_design_t *design, tacit_error_t *err) {
+static tacit_status_t find_typical(const tacit_formula_t *formula,
+                                   const tacit_column_schema_t *const *columns, tacit_interval_t *ranges,
+                                   tacit_design_t *design, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < formula->n_columns; i++) {
     if (columns[i]->has_typical) {
@@ -150,7 +155,8 @@ static tacit_status_t find_typical(const tacit_formula_t *formula, const tacit_c
     tacit_design_variable_t *variable = &design->variables[v];
     variable->typical = variable->range;
     for (size_t i = 0; i < formula->n_columns && !variable->is_factor; i++) {
-      variable->has_typical = variable->has_typical || (columns[i]->has_typical && uses_column(&formula->variables[v], i));
+      variable->has_typical =
+          variable->has_typical || (columns[i]->has_typical && uses_column(&formula->variables[v], i));
     }
     if (variable->has_typical) {
       status = tacit_expression_range(formula, &formula->variables[v], ranges, &variable->typical, err);
@@ -159,7 +165,8 @@ static tacit_status_t find_typical(const tacit_formula_t *formula, const tacit_c
   return status;
 }
 
-tacit_status_t tacit_design_resolve(tacit_design_t *design, const tacit_schema_t *schema, tacit_error_t *err) {
+tacit_status_t tacit_design_resolve(tacit_design_t *design, const tacit_schema_t *schema,
+                                    tacit_error_t *err) {
   const tacit_formula_t *formula = &design->formula;
   const tacit_column_schema_t **columns = tacit_alloc(formula->n_columns, sizeof *columns);
   tacit_interval_t *ranges = tacit_alloc(formula->n_columns, sizeof *ranges);

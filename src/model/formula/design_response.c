@@ -29,8 +29,9 @@ static tacit_status_t take_bernoulli(tacit_design_t *design, tacit_error_t *err)
   bool is_zero_one = response->type == TACIT_COLUMN_BINARY ||
                      (response->type == TACIT_COLUMN_INTEGER && !response->is_factor && is_unit_range);
   return is_zero_one ? TACIT_OK
-                     : refuse(design, err, "a binary column, a categorical one of two levels (the second counts "
-                                           "as 1) or an integer one with bounds 0 and 1");
+                     : refuse(design, err,
+                              "a binary column, a categorical one of two levels (the second counts "
+                              "as 1) or an integer one with bounds 0 and 1");
 }
 
 static tacit_status_t take_gaussian(tacit_design_t *design, tacit_error_t *err) {
@@ -46,8 +47,10 @@ static tacit_status_t take_gaussian(tacit_design_t *design, tacit_error_t *err) 
 
 static tacit_status_t take_poisson(tacit_design_t *design, tacit_error_t *err) {
   const tacit_design_variable_t *response = &design->variables[0];
-  bool is_count = response->type == TACIT_COLUMN_INTEGER && !response->is_factor && response->range.lower >= 0;
-  return is_count ? TACIT_OK : refuse(design, err, "counts: an integer column with a lower bound of at least 0");
+  bool is_count =
+      response->type == TACIT_COLUMN_INTEGER && !response->is_factor && response->range.lower >= 0;
+  return is_count ? TACIT_OK
+                  : refuse(design, err, "counts: an integer column with a lower bound of at least 0");
 }
 
 static tacit_status_t take_categorical(tacit_design_t *design, tacit_error_t *err) {
@@ -77,10 +80,15 @@ tacit_status_t tacit_design_resolve_response(tacit_design_t *design, tacit_error
   design->response_centre = 0;
   design->response_half = 1;
   switch (design->family) {
-    case TACIT_FAMILY_BERNOULLI: return take_bernoulli(design, err);
-    case TACIT_FAMILY_GAUSSIAN: return take_gaussian(design, err);
-    case TACIT_FAMILY_POISSON: return take_poisson(design, err);
-    case TACIT_FAMILY_CATEGORICAL: return take_categorical(design, err);
+  case TACIT_FAMILY_BERNOULLI:
+    return take_bernoulli(design, err);
+  case TACIT_FAMILY_GAUSSIAN:
+    return take_gaussian(design, err);
+  case TACIT_FAMILY_POISSON:
+    return take_poisson(design, err);
+  case TACIT_FAMILY_CATEGORICAL:
+    return take_categorical(design, err);
   }
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "there is no family number %d", (int)design->family);
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "there is no family number %d",
+                         (int)design->family);
 }

@@ -1,4 +1,5 @@
-/* Features of rows as they are, for predictions: on the scale that coefficients are reported on, in double precision. */
+/* Features of rows as they are, for predictions: on the scale that coefficients are reported on, in double
+ * precision. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "formula/design_internal.h"
@@ -27,7 +28,8 @@ size_t tacit_design_term_columns(const tacit_design_t *design, const char **name
 }
 
 /* Values of the variables of one row; the response is variable 0 and is not looked at. */
-static void eval_row(const tacit_design_t *design, const double *const *columns, size_t row, double *stack, double *values) {
+static void eval_row(const tacit_design_t *design, const double *const *columns, size_t row, double *stack,
+                     double *values) {
   for (size_t v = 1; v < design->formula.n_variables; v++) {
     tacit_interval_t range = design->variables[v].range;
     tacit_expression_eval(&design->formula.variables[v], columns, row, 1, stack);
@@ -39,7 +41,9 @@ static double eval_feature(const tacit_design_feature_t *feature, const double *
   double product = 1;
   for (size_t k = 0; k < feature->n_parts; k++) {
     double value = values[feature->parts[k].variable];
-    product *= !feature->parts[k].is_indicator ? value : value == feature->parts[k].level ? 1 : 0; /* levels are exact */
+    product *= !feature->parts[k].is_indicator    ? value
+               : value == feature->parts[k].level ? 1
+                                                  : 0; /* levels are exact */
   }
   return tacit_design_clamp(product, feature->lower, feature->upper);
 }
@@ -52,8 +56,8 @@ static size_t depth_of(const tacit_design_t *design) {
   return depth;
 }
 
-tacit_status_t tacit_design_evaluate(const tacit_design_t *design, const double *const *columns, size_t n, double *features,
-                                     tacit_error_t *err) {
+tacit_status_t tacit_design_evaluate(const tacit_design_t *design, const double *const *columns, size_t n,
+                                     double *features, tacit_error_t *err) {
   double *values = tacit_alloc(design->formula.n_variables, sizeof *values);
   double *stack = tacit_alloc(depth_of(design) * TACIT_CHUNK, sizeof *stack);
   tacit_status_t status = values != NULL && stack != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -68,15 +72,16 @@ tacit_status_t tacit_design_evaluate(const tacit_design_t *design, const double 
   return status;
 }
 
-tacit_status_t tacit_design_features(const tacit_design_t *design, const tacit_table_t *table, double *features,
-                                     tacit_error_t *err) {
+tacit_status_t tacit_design_features(const tacit_design_t *design, const tacit_table_t *table,
+                                     double *features, tacit_error_t *err) {
   const tacit_formula_t *formula = &design->formula;
   const double **columns = tacit_alloc_zero(formula->n_columns, sizeof *columns);
   tacit_status_t status = columns != NULL ? TACIT_OK : tacit_error_memory(err);
   for (size_t i = 0; i < formula->n_columns && status == TACIT_OK; i++) {
     columns[i] = tacit_table_column(table, formula->columns[i]);
     if (columns[i] == NULL && tacit_design_uses(design, i)) {
-      status = tacit_error_set(err, TACIT_ERR_UNKNOWN, formula->columns[i], "the formula needs column '%.64s', which the table was read without",
+      status = tacit_error_set(err, TACIT_ERR_UNKNOWN, formula->columns[i],
+                               "the formula needs column '%.64s', which the table was read without",
                                formula->columns[i]);
     }
   }

@@ -22,8 +22,8 @@ tacit_interval_t tacit_interval_multiply(tacit_interval_t x, tacit_interval_t y)
  */
 TACIT_MUST_USE tacit_status_t tacit_expression_range(const tacit_formula_t *formula,
                                                      const tacit_formula_variable_t *variable,
-                                                     const tacit_interval_t *columns,
-                                                     tacit_interval_t *range, tacit_error_t *err);
+                                                     const tacit_interval_t *columns, tacit_interval_t *range,
+                                                     tacit_error_t *err);
 
 enum { TACIT_CHUNK = 128 }; /* rows evaluated together */
 
@@ -31,10 +31,11 @@ enum { TACIT_CHUNK = 128 }; /* rows evaluated together */
  * Values of rows first .. first+n-1, n <= TACIT_CHUNK, in stack[0..n-1]; `stack` holds
  * variable->depth * TACIT_CHUNK numbers.
  */
-void tacit_expression_eval(const tacit_formula_variable_t *variable, const double *const *columns, size_t first,
-                           size_t n, double *stack);
+void tacit_expression_eval(const tacit_formula_variable_t *variable, const double *const *columns,
+                           size_t first, size_t n, double *stack);
 
-/* Does a comparison hold? 1 or 0; NaN where a side is none, as of a missing value: such a record must not count. */
+/* Does a comparison hold? 1 or 0; NaN where a side is none, as of a missing value: such a record must not
+ * count. */
 double tacit_expression_compare(tacit_formula_op_t op, double x, double y);
 
 #endif

@@ -19,8 +19,8 @@ tacit_status_t tacit_family_parse(tacit_family_t *family, const char *text, taci
   }
   char hint[TACIT_HINT_SIZE];
   return tacit_error_set(err, TACIT_ERR_UNKNOWN, "family",
-                         "unknown family '%.64s'%s; there are bernoulli, gaussian, poisson and categorical", text,
-                         tacit_nearest_hint(&nearest, hint));
+                         "unknown family '%.64s'%s; there are bernoulli, gaussian, poisson and categorical",
+                         text, tacit_nearest_hint(&nearest, hint));
 }
 
 const char *tacit_family_string(tacit_family_t family) {

@@ -4,7 +4,8 @@
 #include "tacit/model.h"
 
 static tacit_family_moments_t bernoulli(double eta) {
-  double e = exp(-fabs(eta)), share = 1 / (1 + e), mean = eta < 0 ? e * share : share, variance = e * share * share;
+  double e = exp(-fabs(eta)), share = 1 / (1 + e), mean = eta < 0 ? e * share : share,
+         variance = e * share * share;
   return (tacit_family_moments_t){mean, variance, variance, variance * (1 - 2 * mean)};
 }
 
@@ -28,12 +29,14 @@ static tacit_family_moments_t clamped_poisson(double upper, double eta) {
   mean_slope *= rate;
   square_slope *= rate;
   double variance = square - mean * mean;
-  return (tacit_family_moments_t){mean, mean_slope, variance > 0 ? variance : 0, square_slope - 2 * mean * mean_slope};
+  return (tacit_family_moments_t){mean, mean_slope, variance > 0 ? variance : 0,
+                                  square_slope - 2 * mean * mean_slope};
 }
 
 bool tacit_family_has_moments(tacit_family_t family, double upper) {
   return (family == TACIT_FAMILY_BERNOULLI && upper == 1) || /* exact */
-         (family == TACIT_FAMILY_POISSON && upper >= 1 && upper <= TACIT_FAMILY_MAX_COUNT && floor(upper) == upper);
+         (family == TACIT_FAMILY_POISSON && upper >= 1 && upper <= TACIT_FAMILY_MAX_COUNT &&
+          floor(upper) == upper);
 }
 
 tacit_family_moments_t tacit_family_moments(tacit_family_t family, double upper, double eta) {

@@ -161,7 +161,8 @@ static tacit_status_t parse_cross(tacit_parser_t *parser, term_list_t *list) {
                                symbol);
   }
   if (status == TACIT_OK && symbol != '\0' && strchr("<>=!", symbol) != NULL) {
-    return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, parser->token.offset, "a comparison needs I(): write I(x > 2), not x > 2");
+    return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, parser->token.offset,
+                               "a comparison needs I(): write I(x > 2), not x > 2");
   }
   return status;
 }
@@ -178,13 +179,15 @@ static tacit_status_t parse_intercept(tacit_parser_t *parser, bool is_minus) {
 }
 
 static bool is_intercept_number(const tacit_token_t *token) {
-  return token->kind == TACIT_TOKEN_NUMBER && (token->number == 0.0 || token->number == 1.0); /* exact literals */
+  return token->kind == TACIT_TOKEN_NUMBER &&
+         (token->number == 0.0 || token->number == 1.0); /* exact literals */
 }
 
 static tacit_status_t parse_addend(tacit_parser_t *parser, term_list_t *list, bool is_minus, bool is_top) {
   if (is_intercept_number(&parser->token)) {
     return is_top ? parse_intercept(parser, is_minus)
-                  : tacit_parser_unexpected(parser, "a column or a function (write + 0 outside the parentheses)");
+                  : tacit_parser_unexpected(parser,
+                                            "a column or a function (write + 0 outside the parentheses)");
   }
   if (is_minus) {
     return tacit_parser_unexpected(parser, "1 after '-' (only the intercept can be removed)");
@@ -241,9 +244,10 @@ static tacit_status_t parse_sides(tacit_parser_t *parser, term_list_t *list) {
   TACIT_THEN(status, tacit_parser_expect(parser, '~', "between the response and its terms"));
   TACIT_THEN(status, parse_sum(parser, list, true));
   if (status == TACIT_OK && parser->token.kind != TACIT_TOKEN_END) {
-    return tacit_parser_unexpected(parser, parser->token.kind == TACIT_TOKEN_NAME
-                                               ? "'+', '*', ':' or the end (a column's name that has a blank stands in `backticks`)"
-                                               : "'+', '*', ':' or the end");
+    return tacit_parser_unexpected(
+        parser, parser->token.kind == TACIT_TOKEN_NAME
+                    ? "'+', '*', ':' or the end (a column's name that has a blank stands in `backticks`)"
+                    : "'+', '*', ':' or the end");
   }
   return status;
 }

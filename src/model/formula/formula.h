@@ -79,14 +79,13 @@ TACIT_MUST_USE tacit_status_t tacit_formula_parse(tacit_formula_t *formula, cons
 void tacit_formula_clear(tacit_formula_t *formula);
 
 /*
- * R's rule [Chambers1992, p. 38]: a factor, the variable at a position of term t, is coded by contrasts if the term without it is empty or
- * part of an earlier term, else by indicators of all its levels.
+ * R's rule [Chambers1992, p. 38]: a factor, the variable at a position of term t, is coded by contrasts if
+ * the term without it is empty or part of an earlier term, else by indicators of all its levels.
  */
 bool tacit_formula_uses_contrasts(const tacit_formula_term_t *terms, size_t t, size_t position);
 
 /* An error with a caret under byte `offset` of the formula. */
-tacit_status_t tacit_formula_error(const tacit_formula_t *formula, tacit_error_t *err,
-                                   tacit_status_t status, size_t offset, const char *format, ...)
-    TACIT_PRINTF(5, 6);
+tacit_status_t tacit_formula_error(const tacit_formula_t *formula, tacit_error_t *err, tacit_status_t status,
+                                   size_t offset, const char *format, ...) TACIT_PRINTF(5, 6);
 
 #endif

@@ -53,7 +53,8 @@ static tacit_status_t unknown_function(tacit_parser_t *parser, const tacit_token
   name[length] = '\0';
   static const char *const others[][2] = {
       {"C", "the levels of a column are those of the schema: factor(x), or x alone where it is categorical"},
-      {"cut", "ranges are compared, I(x > 40) + I(x > 60), or are levels of a column that is made before the fit"},
+      {"cut",
+       "ranges are compared, I(x > 40) + I(x > 60), or are levels of a column that is made before the fit"},
       {"ifelse", "a comparison is 1 where it holds and else 0: I(x > 40)"},
       {"as.factor", "factor(x)"},
       {"as.numeric", "the type of a column is the schema's"},
@@ -71,7 +72,8 @@ static tacit_status_t unknown_function(tacit_parser_t *parser, const tacit_token
       {"te", "splines of single columns and their products: ns(x, 4) * ns(z, 4)"}};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
     if (strcmp(name, others[i][0]) == 0) {
-      return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset, "there is no %s() here: %s", name, others[i][1]);
+      return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset,
+                                 "there is no %s() here: %s", name, others[i][1]);
     }
   }
   tacit_nearest_t nearest = {.name = name};
@@ -79,14 +81,13 @@ static tacit_status_t unknown_function(tacit_parser_t *parser, const tacit_token
     tacit_nearest_offer(&nearest, functions[i].name);
   }
   tacit_nearest_offer(&nearest, "factor");
-  return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset,
-                             "unknown function '%s'%s; there are factor, log, exp, sqrt and I, poly, ns, bs, scale and relevel", name,
-                             tacit_nearest_hint(&nearest, hint));
+  return tacit_formula_error(
+      parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset,
+      "unknown function '%s'%s; there are factor, log, exp, sqrt and I, poly, ns, bs, scale and relevel",
+      name, tacit_nearest_hint(&nearest, hint));
 }
 
-static void append(tacit_text_t *label, const char *text) {
-  tacit_text_append(label, text, strlen(text));
-}
+static void append(tacit_text_t *label, const char *text) { tacit_text_append(label, text, strlen(text)); }
 
 /* In backticks if and only if it needs them, as R deparses it: one column has one label. */
 static void append_name(tacit_text_t *label, const tacit_token_t *token) {
@@ -104,9 +105,11 @@ static tacit_status_t intern_column(tacit_parser_t *parser, const tacit_token_t 
       return TACIT_OK;
     }
   }
-  void *columns = tacit_grow(formula->columns, formula->n_columns, &formula->columns_capacity, sizeof(char *));
+  void *columns =
+      tacit_grow(formula->columns, formula->n_columns, &formula->columns_capacity, sizeof(char *));
   formula->columns = columns != NULL ? columns : formula->columns;
-  void *offsets = tacit_grow(formula->column_offsets, formula->n_columns, &formula->offsets_capacity, sizeof(size_t));
+  void *offsets =
+      tacit_grow(formula->column_offsets, formula->n_columns, &formula->offsets_capacity, sizeof(size_t));
   formula->column_offsets = offsets != NULL ? offsets : formula->column_offsets;
   char *name = columns != NULL && offsets != NULL ? tacit_alloc(token->name_length + 1, 1) : NULL;
   if (name == NULL) {
@@ -148,8 +151,9 @@ static bool find_comparison(const tacit_token_t *token, tacit_formula_op_t *op, 
     size_t length;
     tacit_formula_op_t op;
     const char *label;
-  } comparisons[] = {{'<', 1, TACIT_OP_LESS, " < "},      {'<', 2, TACIT_OP_AT_MOST, " <= "}, {'>', 1, TACIT_OP_GREATER, " > "},
-                     {'>', 2, TACIT_OP_AT_LEAST, " >= "}, {'=', 2, TACIT_OP_EQUAL, " == "},   {'!', 2, TACIT_OP_UNEQUAL, " != "}};
+  } comparisons[] = {{'<', 1, TACIT_OP_LESS, " < "},    {'<', 2, TACIT_OP_AT_MOST, " <= "},
+                     {'>', 1, TACIT_OP_GREATER, " > "}, {'>', 2, TACIT_OP_AT_LEAST, " >= "},
+                     {'=', 2, TACIT_OP_EQUAL, " == "},  {'!', 2, TACIT_OP_UNEQUAL, " != "}};
   for (size_t i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++) {
     if (token->symbol == comparisons[i].symbol && token->length == comparisons[i].length) {
       *op = comparisons[i].op;
@@ -186,16 +190,18 @@ static tacit_status_t parse_parenthesis(arithmetic_t *a, const char *context) {
 static tacit_status_t parse_call(arithmetic_t *a, const tacit_token_t *name) {
   const arithmetic_function_t *function = find_function(name);
   if (function == NULL && (token_is(name, "factor") || token_is(name, "I"))) {
-    return tacit_formula_error(a->parser->formula, a->parser->err, TACIT_ERR_SYNTAX, name->offset,
-                               "%.*s() cannot stand inside arithmetic; %s", (int)name->name_length, name->name,
-                               token_is(name, "I") ? "plain parentheses do" : "a factor is a term of its own");
+    return tacit_formula_error(
+        a->parser->formula, a->parser->err, TACIT_ERR_SYNTAX, name->offset,
+        "%.*s() cannot stand inside arithmetic; %s", (int)name->name_length, name->name,
+        token_is(name, "I") ? "plain parentheses do" : "a factor is a term of its own");
   }
   if (function == NULL) {
     return unknown_function(a->parser, name);
   }
   append(a->label, function->name);
   tacit_status_t status = parse_parenthesis(a, "after the function's name");
-  return status != TACIT_OK ? status : emit(a, (tacit_formula_step_t){.op = function->op, .offset = name->offset});
+  return status != TACIT_OK ? status
+                            : emit(a, (tacit_formula_step_t){.op = function->op, .offset = name->offset});
 }
 
 static tacit_status_t parse_primary(arithmetic_t *a) {
@@ -213,7 +219,8 @@ static tacit_status_t parse_primary(arithmetic_t *a) {
   }
   if (token.kind == TACIT_TOKEN_NUMBER) {
     tacit_text_append(a->label, parser->formula->text + token.offset, token.length);
-    return emit(a, (tacit_formula_step_t){.op = TACIT_OP_NUMBER, .offset = token.offset, .number = token.number});
+    return emit(
+        a, (tacit_formula_step_t){.op = TACIT_OP_NUMBER, .offset = token.offset, .number = token.number});
   }
   return parser->token.symbol == '(' ? parse_call(a, &token) : emit_column(a, &token);
 }
@@ -227,7 +234,8 @@ static tacit_status_t parse_power(arithmetic_t *a) {
   append(a->label, "^");
   status = tacit_parser_next(a->parser);
   TACIT_THEN(status, parse_unary(a));
-  return status != TACIT_OK ? status : emit(a, (tacit_formula_step_t){.op = TACIT_OP_POWER, .offset = offset});
+  return status != TACIT_OK ? status
+                            : emit(a, (tacit_formula_step_t){.op = TACIT_OP_POWER, .offset = offset});
 }
 
 /* Every recursion passes here, so the depth is counted here. */
@@ -280,7 +288,8 @@ static tacit_status_t parse_chain(arithmetic_t *a, const binary_operator_t opera
 }
 
 static tacit_status_t parse_product(arithmetic_t *a) {
-  static const binary_operator_t operators[2] = {{'*', TACIT_OP_MULTIPLY, " * "}, {'/', TACIT_OP_DIVIDE, "/"}};
+  static const binary_operator_t operators[2] = {{'*', TACIT_OP_MULTIPLY, " * "},
+                                                 {'/', TACIT_OP_DIVIDE, "/"}};
   return parse_chain(a, operators, parse_unary);
 }
 
@@ -334,7 +343,8 @@ static size_t stack_depth(const tacit_formula_variable_t *variable) {
   return depth;
 }
 
-static tacit_status_t intern_variable(tacit_parser_t *parser, tacit_formula_variable_t *variable, size_t *index) {
+static tacit_status_t intern_variable(tacit_parser_t *parser, tacit_formula_variable_t *variable,
+                                      size_t *index) {
   tacit_formula_t *formula = parser->formula;
   for (size_t i = 0; i < formula->n_variables; i++) {
     if (strcmp(formula->variables[i].label, variable->label) == 0) {
@@ -346,7 +356,8 @@ static tacit_status_t intern_variable(tacit_parser_t *parser, tacit_formula_vari
     return tacit_formula_error(formula, parser->err, TACIT_ERR_SYNTAX, variable->offset,
                                "more than %d variables", (int)TACIT_FORMULA_MAX_TERMS);
   }
-  void *variables = tacit_grow(formula->variables, formula->n_variables, &formula->variables_capacity, sizeof *variable);
+  void *variables =
+      tacit_grow(formula->variables, formula->n_variables, &formula->variables_capacity, sizeof *variable);
   if (variables == NULL) {
     return tacit_error_memory(parser->err);
   }

@@ -11,9 +11,7 @@ static bool is_name_start(char c) {
          (unsigned char)c >= 0x80; /* any character beyond ASCII */
 }
 
-static bool is_name_part(char c) {
-  return is_name_start(c) || (c >= '0' && c <= '9');
-}
+static bool is_name_part(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 
 static tacit_status_t lex_number(tacit_parser_t *parser, const char *text) {
   tacit_token_t *token = &parser->token;
@@ -24,8 +22,7 @@ static tacit_status_t lex_number(tacit_parser_t *parser, const char *text) {
                                "this number is too large or too long; write it with fewer digits");
   }
   if (is_name_part(text[token->length])) {
-    return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX,
-                               token->offset + token->length,
+    return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset + token->length,
                                "a number runs into a name; put an operator between them, or write "
                                "a column name that begins with a digit in `backticks`");
   }
@@ -38,7 +35,8 @@ static tacit_status_t lex_quoted_name(tacit_parser_t *parser, const char *text) 
   if (end == NULL || end == text + 1) {
     return tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, token->offset,
                                "%s; write a column name between two backticks",
-                               end == NULL ? "this backtick is never closed" : "there is no name in these backticks");
+                               end == NULL ? "this backtick is never closed"
+                                           : "there is no name in these backticks");
   }
   token->kind = TACIT_TOKEN_NAME;
   token->name = text + 1;
@@ -56,7 +54,8 @@ bool tacit_formula_name_is_plain(const char *name, size_t length) {
   return length > 0 && n == length && is_name_start(name[0]) && !is_number;
 }
 
-/* "splines::" before a function: in R it says where the function lives, not what it does; 0: there is none. */
+/* "splines::" before a function: in R it says where the function lives, not what it does; 0: there is none.
+ */
 static size_t package_length(const char *text) {
   static const char *const packages[] = {"base::", "stats::", "splines::", "survival::", "brms::"};
   for (size_t i = 0; i < sizeof packages / sizeof packages[0]; i++) {
@@ -96,16 +95,18 @@ tacit_status_t tacit_parser_next(tacit_parser_t *parser) {
     parser->token.kind = TACIT_TOKEN_SYMBOL;
     parser->token.symbol = *text;
     parser->token.length = text[1] == '=' ? 2 : 1;
-  } else if (strchr("~+-*:/^()", *text) != NULL || (parser->takes_any_symbol && (unsigned char)*text > 0x20)) {
+  } else if (strchr("~+-*:/^()", *text) != NULL ||
+             (parser->takes_any_symbol && (unsigned char)*text > 0x20)) {
     parser->token.kind = TACIT_TOKEN_SYMBOL;
     parser->token.symbol = *text;
     parser->token.length = 1;
   } else {
     char shown[] = {*text, '\0'};
-    status = tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, offset,
-                                 "the character '%s' has no meaning in a formula; write columns joined by + : *, "
-                                 "and other column names in `backticks`",
-                                 *text < 0x20 || *text == 0x7F ? "?" : shown);
+    status =
+        tacit_formula_error(parser->formula, parser->err, TACIT_ERR_SYNTAX, offset,
+                            "the character '%s' has no meaning in a formula; write columns joined by + : *, "
+                            "and other column names in `backticks`",
+                            *text < 0x20 || *text == 0x7F ? "?" : shown);
   }
   parser->position = parser->token.offset + parser->token.length;
   return status;

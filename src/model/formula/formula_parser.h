@@ -27,7 +27,8 @@ typedef struct tacit_parser {
   size_t position; /* of the byte after the current token */
   tacit_token_t token;
   size_t depth;
-  bool takes_any_symbol; /* of formulas that say more than terms: what a comma or a bar means, the caller knows */
+  bool takes_any_symbol; /* of formulas that say more than terms: what a comma or a bar means, the caller
+                            knows */
   tacit_error_t *err;
 } tacit_parser_t;
 
@@ -43,8 +44,10 @@ TACIT_MUST_USE tacit_status_t tacit_parser_enter(tacit_parser_t *parser);
 /* Can the name stand in a formula without backticks? */
 bool tacit_formula_name_is_plain(const char *name, size_t length);
 
-/* Parse arithmetic, as it stands in I(); label, steps and depth of *variable are the caller's to free, in either case. */
-TACIT_MUST_USE tacit_status_t tacit_parser_arithmetic(tacit_parser_t *parser, tacit_formula_variable_t *variable);
+/* Parse arithmetic, as it stands in I(); label, steps and depth of *variable are the caller's to free, in
+ * either case. */
+TACIT_MUST_USE tacit_status_t tacit_parser_arithmetic(tacit_parser_t *parser,
+                                                      tacit_formula_variable_t *variable);
 
 /* Parse a variable (a column, factor(c), log(..), exp(..), sqrt(..), I(..)) and give its index. */
 TACIT_MUST_USE tacit_status_t tacit_parser_variable(tacit_parser_t *parser, size_t *index);

@@ -16,8 +16,8 @@ static double log_prior(const void *ctx, const double *theta, double *gradient) 
   return sum;
 }
 
-tacit_status_t tacit_model_init_gaussian_mean(tacit_model_t *model, size_t dim, const double *sd, double prior_sd,
-                                              tacit_error_t *err) {
+tacit_status_t tacit_model_init_gaussian_mean(tacit_model_t *model, size_t dim, const double *sd,
+                                              double prior_sd, tacit_error_t *err) {
   *model = (tacit_model_t){0};
   if (dim == 0) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim", "dim must be at least 1");

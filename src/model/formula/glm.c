@@ -18,9 +18,10 @@ tacit_glm_settings_t tacit_glm_settings_default(void) {
 static tacit_status_t check_settings(const tacit_design_t *design, const tacit_glm_settings_t *settings,
                                      tacit_error_t *err) {
   if (settings->family != design->family) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
-                           "the design was made for family %s, the settings ask for another; give both the same",
-                           tacit_family_string(design->family));
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "family",
+        "the design was made for family %s, the settings ask for another; give both the same",
+        tacit_family_string(design->family));
   }
   if (!(settings->known_sd >= 0 && isfinite(settings->known_sd))) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "known_sd",
@@ -55,9 +56,7 @@ static void glm_free(tacit_glm_t *glm) {
   tacit_free(glm);
 }
 
-static void free_model(tacit_model_t *model) {
-  glm_free(model->parameters.ctx);
-}
+static void free_model(tacit_model_t *model) { glm_free(model->parameters.ctx); }
 
 static tacit_glm_t *glm_alloc(const tacit_design_t *design, const tacit_glm_settings_t *settings) {
   tacit_glm_t *glm = tacit_alloc_zero(1, sizeof *glm);
@@ -121,18 +120,21 @@ static tacit_status_t set_names(tacit_glm_t *glm, const tacit_design_t *design, 
 static void set_unit_scale(tacit_glm_t *glm, const tacit_design_t *design) {
   double weight = 1;
   switch (design->family) {
-    case TACIT_FAMILY_BERNOULLI: weight = 0.25; break;
-    case TACIT_FAMILY_CATEGORICAL: {
-      double share = 1 / (double)design->n_classes;
-      weight = share * (1 - share);
-      break;
-    }
-    case TACIT_FAMILY_POISSON: break;
-    case TACIT_FAMILY_GAUSSIAN: {
-      double sd = glm->kernel.n_extra == 1 ? SIGMA_GUESS : glm->kernel.known_sd;
-      weight = 1 / (sd * sd);
-      break;
-    }
+  case TACIT_FAMILY_BERNOULLI:
+    weight = 0.25;
+    break;
+  case TACIT_FAMILY_CATEGORICAL: {
+    double share = 1 / (double)design->n_classes;
+    weight = share * (1 - share);
+    break;
+  }
+  case TACIT_FAMILY_POISSON:
+    break;
+  case TACIT_FAMILY_GAUSSIAN: {
+    double sd = glm->kernel.n_extra == 1 ? SIGMA_GUESS : glm->kernel.known_sd;
+    weight = 1 / (sd * sd);
+    break;
+  }
   }
   size_t p = design->n_features;
   for (size_t i = 0; i < glm->kernel.n_linear * p; i++) {
@@ -156,9 +158,12 @@ static void set_transform(tacit_glm_t *glm, const tacit_design_t *design) {
  */
 static double grad_bound(tacit_family_t family, double p) {
   switch (family) {
-    case TACIT_FAMILY_BERNOULLI: return sqrt(p) * (1 + 1e-12);
-    case TACIT_FAMILY_CATEGORICAL: return sqrt(2 * p) * (1 + 1e-12);
-    default: return INFINITY;
+  case TACIT_FAMILY_BERNOULLI:
+    return sqrt(p) * (1 + 1e-12);
+  case TACIT_FAMILY_CATEGORICAL:
+    return sqrt(2 * p) * (1 + 1e-12);
+  default:
+    return INFINITY;
   }
 }
 

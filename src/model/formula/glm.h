@@ -16,14 +16,14 @@ typedef struct tacit_glm {
   bool has_intercept; /* feature 0 */
   bool prior_on_original_scale;
   double centre_y, half_y;
-  double *centre, *slope;  /* shape (n_features) */
-  tacit_prior_t *priors;   /* shape (dim) */
+  double *centre, *slope;        /* shape (n_features) */
+  tacit_prior_t *priors;         /* shape (dim) */
   tacit_prior_source_t *sources; /* shape (dim): of each prior, and the scale it is in */
-  double *prior_at;        /* shape (n_features): the point of features at which a default intercept's prior is */
-  bool *is_two_valued;     /* shape (n_features) */
+  double *prior_at;    /* shape (n_features): the point of features at which a default intercept's prior is */
+  bool *is_two_valued; /* shape (n_features) */
   tacit_feature_scale_t *typical; /* shape (n_features): what the schema says; sd 0: nothing */
-  double *unit_scale;      /* shape (dim) */
-  tacit_names_t names;     /* of the dim reported quantities */
+  double *unit_scale;             /* shape (dim) */
+  tacit_names_t names;            /* of the dim reported quantities */
 } tacit_glm_t;
 
 /* glm_prior.c: defaults, then the user's entries in turn. */
@@ -31,7 +31,8 @@ TACIT_MUST_USE tacit_status_t tacit_glm_set_priors(tacit_glm_t *glm, const tacit
                                                    const tacit_glm_settings_t *settings, tacit_error_t *err);
 /* glm_density.c: tacit_parameters_t.log_prior, .prior_precision and .report */
 double tacit_glm_log_prior(const void *ctx, const double *theta, double *grad);
-/* What coefficient i's prior is a density of, theta being that of its class; weights (n_features) += its derivatives unless NULL. */
+/* What coefficient i's prior is a density of, theta being that of its class; weights (n_features) += its
+ * derivatives unless NULL. */
 double tacit_glm_argument(const tacit_glm_t *glm, size_t i, const double *theta, double *weights);
 void tacit_glm_prior_precision(const void *ctx, const double *theta, double *precision);
 void tacit_glm_report(const void *ctx, const double *theta, double *reported);

@@ -1,6 +1,6 @@
 /*
- * Curvature of the families' log-likelihoods by their linear predictors, for metrics. Expected where it depends on the response
- * (sigma), so that no response is looked at.
+ * Curvature of the families' log-likelihoods by their linear predictors, for metrics. Expected where it
+ * depends on the response (sigma), so that no response is looked at.
  */
 #include <math.h>
 
@@ -43,7 +43,8 @@ void tacit_glm_curvature_bound(const void *ctx, const double *theta, double *bou
 }
 
 /* p_r (1 - p_r) of a softmax whose reference class has predictor 0; one class: logistic. */
-static void softmax_curvature(const tacit_glm_kernel_t *glm, const double *x, const double *theta, double *weights) {
+static void softmax_curvature(const tacit_glm_kernel_t *glm, const double *x, const double *theta,
+                              double *weights) {
   double top = 0, sum;
   for (size_t r = 0; r < glm->n_linear; r++) {
     weights[r] = linear_predictor(glm, x, theta + r * glm->n_features);
@@ -62,8 +63,13 @@ static void softmax_curvature(const tacit_glm_kernel_t *glm, const double *x, co
 void tacit_glm_curvature(const void *ctx, const double *x, const double *theta, double *weights) {
   const tacit_glm_kernel_t *glm = ctx;
   switch (glm->family) {
-    case TACIT_FAMILY_POISSON: weights[0] = exp(linear_predictor(glm, x, theta)); return;
-    case TACIT_FAMILY_GAUSSIAN: tacit_glm_curvature_bound(ctx, theta, weights); return;
-    default: softmax_curvature(glm, x, theta, weights);
+  case TACIT_FAMILY_POISSON:
+    weights[0] = exp(linear_predictor(glm, x, theta));
+    return;
+  case TACIT_FAMILY_GAUSSIAN:
+    tacit_glm_curvature_bound(ctx, theta, weights);
+    return;
+  default:
+    softmax_curvature(glm, x, theta, weights);
   }
 }

@@ -12,21 +12,26 @@ static double original_intercept(const tacit_glm_t *glm, const double *theta) {
 }
 
 /*
- * Every prior of a coefficient is a density of a linear function u of its class's theta: a default slope's of theta_j, a default intercept's
- * of the predictor at prior_at, the user's of what is reported or of theta. This is du / dtheta_l.
+ * Every prior of a coefficient is a density of a linear function u of its class's theta: a default slope's of
+ * theta_j, a default intercept's of the predictor at prior_at, the user's of what is reported or of theta.
+ * This is du / dtheta_l.
  */
 static double form_of(const tacit_glm_t *glm, size_t i, size_t l) {
   size_t j = i % glm->kernel.n_features;
-  bool is_user = glm->sources[i].basis == TACIT_PRIOR_BASIS_USER, is_original = is_user && glm->prior_on_original_scale;
+  bool is_user = glm->sources[i].basis == TACIT_PRIOR_BASIS_USER,
+       is_original = is_user && glm->prior_on_original_scale;
   bool is_intercept = glm->has_intercept && j == 0;
   if (l == j) {
     return !is_original ? 1 : is_intercept ? glm->half_y : glm->slope[j];
   }
-  return !is_intercept || (is_user && !is_original) ? 0 : is_original ? -glm->centre[l] * glm->slope[l] : glm->prior_at[l];
+  return !is_intercept || (is_user && !is_original) ? 0
+         : is_original                              ? -glm->centre[l] * glm->slope[l]
+                                                    : glm->prior_at[l];
 }
 
 /* u, and weights (n_features) += scale times du / dtheta unless NULL. */
-static double add_argument(const tacit_glm_t *glm, size_t i, const double *theta, double scale, double *weights) {
+static double add_argument(const tacit_glm_t *glm, size_t i, const double *theta, double scale,
+                           double *weights) {
   size_t p = glm->kernel.n_features, j = i % p;
   bool is_intercept = glm->has_intercept && j == 0, is_user = glm->sources[i].basis == TACIT_PRIOR_BASIS_USER;
   double u = is_intercept && is_user && glm->prior_on_original_scale ? glm->centre_y : 0;
@@ -71,7 +76,8 @@ double tacit_glm_log_prior(const void *ctx, const double *theta, double *grad) {
   if (glm->kernel.n_extra == 1) {
     size_t last = glm->dim - 1;
     bool is_original = glm->sources[last].basis == TACIT_PRIOR_BASIS_USER && glm->prior_on_original_scale;
-    sum += log_prior_sigma(&glm->priors[last], is_original ? glm->half_y : 1, theta[last], grad != NULL ? &grad[last] : NULL);
+    sum += log_prior_sigma(&glm->priors[last], is_original ? glm->half_y : 1, theta[last],
+                           grad != NULL ? &grad[last] : NULL);
   }
   return sum;
 }

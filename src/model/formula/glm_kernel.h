@@ -15,18 +15,19 @@
 typedef struct tacit_glm_kernel {
   tacit_family_t family;
   size_t n_features, n_linear, n_extra;
-  double known_sd; /* gaussian, scaled units; 0 if unknown */
+  double known_sd;    /* gaussian, scaled units; 0 if unknown */
   bool has_intercept; /* feature 0 is 1 */
 } tacit_glm_kernel_t;
 
 /*
- * Functions of a record model, with a tacit_glm_kernel_t as context. log_lik: poisson drops -log(y!), gaussian
- * -log(2 pi)/2 and a known -log(sd). residual: d l / d eta_r for r < n_linear, then d l / d log sigma.
+ * Functions of a record model, with a tacit_glm_kernel_t as context. log_lik: poisson drops -log(y!),
+ * gaussian -log(2 pi)/2 and a known -log(sd). residual: d l / d eta_r for r < n_linear, then d l / d log
+ * sigma.
  */
 typedef struct tacit_glm_functions {
   void (*log_lik)(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
-  void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
-                         double *out);
+  void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                         const double *theta, double *out);
   void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
 } tacit_glm_functions_t;
 

@@ -22,7 +22,8 @@ TACIT_INLINE vfloat linear_predictor_float(const float *block, const float *thet
 }
 
 /* The same of two parameter vectors so far apart, which share the features. */
-TACIT_INLINE void linear_predictors_float(const float *block, const float *theta, size_t apart, size_t p, vfloat eta[2]) {
+TACIT_INLINE void linear_predictors_float(const float *block, const float *theta, size_t apart, size_t p,
+                                          vfloat eta[2]) {
   vfloat sum[2][4] = {0};
   size_t j = 0;
   for (; j + 4 <= p; j += 4) {
@@ -69,7 +70,8 @@ TACIT_INLINE void bernoulli_log_lik(const vdouble eta[GROUP], const vdouble y[GR
  * `sum` the sum scaled by e^-top.
  */
 TACIT_INLINE void categorical_log_lik(const tacit_glm_kernel_t *glm, const float *const block[GROUP],
-                                      const double *const theta[GROUP], const vdouble y[GROUP], vdouble out[GROUP]) {
+                                      const double *const theta[GROUP], const vdouble y[GROUP],
+                                      vdouble out[GROUP]) {
   vdouble top[GROUP], sum[GROUP], chosen[GROUP], down[GROUP], up[GROUP];
   TACIT_EACH(i) {
     top[i] = chosen[i] = vdouble_set(0);
@@ -92,8 +94,8 @@ TACIT_INLINE void categorical_log_lik(const tacit_glm_kernel_t *glm, const float
   TACIT_EACH(i) { out[i] = chosen[i] - top[i] - sum[i]; }
 }
 
-TACIT_INLINE void gaussian_log_lik(const tacit_glm_kernel_t *glm, const double *const theta[GROUP], const vdouble eta[GROUP],
-                                   const vdouble y[GROUP], vdouble out[GROUP]) {
+TACIT_INLINE void gaussian_log_lik(const tacit_glm_kernel_t *glm, const double *const theta[GROUP],
+                                   const vdouble eta[GROUP], const vdouble y[GROUP], vdouble out[GROUP]) {
   vdouble log_sd[GROUP], inverse_sd[GROUP];
   TACIT_EACH(i) {
     log_sd[i] = vdouble_set(glm->n_extra == 1 ? theta[i][glm->n_features] : 0);
@@ -108,9 +110,10 @@ TACIT_INLINE void gaussian_log_lik(const tacit_glm_kernel_t *glm, const double *
   }
 }
 
-/* GROUP pieces, each DOUBLE_LANES records at the place that block[i] points at and a parameter vector of its own. */
-TACIT_INLINE void log_lik(const tacit_glm_kernel_t *glm, const float *const block[GROUP], const double *const theta[GROUP],
-                          vdouble out[GROUP]) {
+/* GROUP pieces, each DOUBLE_LANES records at the place that block[i] points at and a parameter vector of its
+ * own. */
+TACIT_INLINE void log_lik(const tacit_glm_kernel_t *glm, const float *const block[GROUP],
+                          const double *const theta[GROUP], vdouble out[GROUP]) {
   size_t p = glm->n_features;
   vdouble y[GROUP], eta[GROUP];
   TACIT_EACH(i) { y[i] = vdouble_load_floats(block[i] + p * 16); }
@@ -160,14 +163,16 @@ static void residual_categorical(const tacit_glm_kernel_t *glm, const float *blo
 }
 
 /* What a linear predictor leaves of the response, by the family's link. */
-TACIT_INLINE void residual_of(const tacit_glm_kernel_t *glm, const float *theta, vfloat eta, vfloat y, float *out) {
+TACIT_INLINE void residual_of(const tacit_glm_kernel_t *glm, const float *theta, vfloat eta, vfloat y,
+                              float *out) {
   if (glm->family == TACIT_FAMILY_BERNOULLI) {
     vfloat_store(out, y - 1.0f / (vfloat_exp(-eta) + 1.0f));
   } else if (glm->family == TACIT_FAMILY_POISSON) {
     vfloat_store(out, y - vfloat_exp(eta));
   } else {
     bool has_sd = glm->n_extra == 1;
-    vfloat inverse_sd = has_sd ? vfloat_exp(vfloat_set(-theta[glm->n_features])) : vfloat_set((float)(1 / glm->known_sd));
+    vfloat inverse_sd =
+        has_sd ? vfloat_exp(vfloat_set(-theta[glm->n_features])) : vfloat_set((float)(1 / glm->known_sd));
     vfloat z = (y - eta) * inverse_sd;
     vfloat_store(out, z * inverse_sd);
     if (has_sd) {
@@ -197,8 +202,8 @@ static void residuals(const tacit_glm_kernel_t *glm, const float *block, const f
 }
 
 /* Groups run over the pieces of all blocks and parameter vectors. */
-static void log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta,
-                           double *out) {
+static void log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                           const double *theta, double *out) {
   const tacit_glm_kernel_t *glm = ctx;
   size_t dim = glm->n_linear * glm->n_features + glm->n_extra, n = n_blocks * n_theta * 16;
   tacit_pieces_t pieces = tacit_pieces(block, glm->n_features + 1, n_blocks, theta, dim, n_theta, out);
@@ -213,7 +218,8 @@ static void log_lik_blocks(const void *ctx, const float *block, size_t n_blocks,
   }
 }
 
-static void log_lik_all(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+static void log_lik_all(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                        double *out) {
   log_lik_blocks(ctx, block, 1, n_theta, theta, out);
 }
 

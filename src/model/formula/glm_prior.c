@@ -9,13 +9,15 @@
 #include "formula/model_text.h"
 
 /*
- * Heavy tails, since bounds tell little of a feature's scale. An intercept of student_t(7, 0, 1.5) is about uniform as a probability; that
- * of a gaussian is in units of half the response's range.
+ * Heavy tails, since bounds tell little of a feature's scale. An intercept of student_t(7, 0, 1.5) is about
+ * uniform as a probability; that of a gaussian is in units of half the response's range.
  */
-static const tacit_prior_t default_slope = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5}, default_indicator = {TACIT_PRIOR_STUDENT_T, 3, 0, 1.25};
+static const tacit_prior_t default_slope = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5},
+                           default_indicator = {TACIT_PRIOR_STUDENT_T, 3, 0, 1.25};
 static const tacit_prior_t default_intercept = {TACIT_PRIOR_STUDENT_T, 7, 0, 1.5},
                            default_mean = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5};
-/* For a feature whose scale was released: a coefficient for one sd of it, see docs/theory.md, "Noise-aware regression". */
+/* For a feature whose scale was released: a coefficient for one sd of it, see docs/theory.md, "Noise-aware
+ * regression". */
 static const tacit_prior_t released_slope = {TACIT_PRIOR_STUDENT_T, 7, 0, 1.25};
 static const tacit_prior_t default_sigma = {TACIT_PRIOR_STUDENT_T, 3, 0, 1};
 
@@ -46,7 +48,8 @@ static tacit_status_t unknown_term(const tacit_design_t *design, const tacit_glm
     }
   }
   bool is_cut = used >= sizeof known;
-  return tacit_error_set(err, TACIT_ERR_UNKNOWN, "prior", "the prior's term '%.64s' is not in the model%s; there are %s%s", term,
+  return tacit_error_set(err, TACIT_ERR_UNKNOWN, "prior",
+                         "the prior's term '%.64s' is not in the model%s; there are %s%s", term,
                          tacit_nearest_hint(&nearest, hint), known, is_cut ? "..." : "");
 }
 
@@ -75,11 +78,12 @@ tacit_status_t tacit_glm_set_priors(tacit_glm_t *glm, const tacit_design_t *desi
   for (size_t i = 0; i < glm->dim; i++) {
     bool is_intercept = glm->has_intercept && i % p == 0;
     tacit_prior_t intercept = glm->kernel.family == TACIT_FAMILY_GAUSSIAN ? default_mean : default_intercept;
-    glm->priors[i] = i == n_coefficients          ? default_sigma
-                     : is_intercept               ? intercept
-                     : glm->is_two_valued[i % p]  ? default_indicator
-                                                  : default_slope;
-    if (i < n_coefficients && !is_intercept && glm->typical[i % p].sd > 0) { /* 2.5 for half of what is typical */
+    glm->priors[i] = i == n_coefficients         ? default_sigma
+                     : is_intercept              ? intercept
+                     : glm->is_two_valued[i % p] ? default_indicator
+                                                 : default_slope;
+    if (i < n_coefficients && !is_intercept &&
+        glm->typical[i % p].sd > 0) { /* 2.5 for half of what is typical */
       glm->priors[i].scale /= 1.65 * glm->typical[i % p].sd;
       glm->sources[i] = (tacit_prior_source_t){.basis = TACIT_PRIOR_BASIS_TYPICAL};
     }
@@ -113,7 +117,8 @@ static tacit_glm_t *glm_of(const tacit_parameters_t *parameters) {
   return parameters->log_prior == tacit_glm_log_prior ? parameters->ctx : NULL;
 }
 
-/* All in units of Y, an upper end of the response's sd: a released one that is too low would deny what the data say. */
+/* All in units of Y, an upper end of the response's sd: a released one that is too low would deny what the
+ * data say. */
 static void scale_gaussian(tacit_glm_t *glm, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis) {
   const tacit_feature_scale_t *y = &scales[0];
   for (size_t j = 0; j < glm->dim; j++) {
@@ -126,16 +131,20 @@ static void scale_gaussian(tacit_glm_t *glm, const tacit_feature_scale_t *scales
       continue;
     }
     tacit_feature_scale_t scale = is_sigma || is_intercept ? *y : is_typical ? glm->typical[j] : scales[j];
-    double unit = is_sigma ? 2.5 * y->sd : is_intercept ? 2.5 * hypot(y->sd, 2 * y->relative_error) : 1.25 * y->sd;
+    double unit = is_sigma       ? 2.5 * y->sd
+                  : is_intercept ? 2.5 * hypot(y->sd, 2 * y->relative_error)
+                                 : 1.25 * y->sd;
     if (!is_sigma && !is_intercept && !glm->is_two_valued[j]) {
       unit *= (1 + scale.relative_error) / scale.sd;
     }
     glm->priors[j] = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 3, is_intercept ? y->mean : 0, unit};
-    glm->sources[j] = (tacit_prior_source_t){basis, scale.sd, is_sigma || is_intercept ? 0 : scale.relative_error};
+    glm->sources[j] =
+        (tacit_prior_source_t){basis, scale.sd, is_sigma || is_intercept ? 0 : scale.relative_error};
   }
 }
 
-void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis) {
+void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales,
+                              tacit_prior_basis_t basis) {
   tacit_glm_t *glm = glm_of(&model->parameters);
   if (glm == NULL || glm->kernel.family == TACIT_FAMILY_CATEGORICAL) {
     return;
@@ -146,13 +155,15 @@ void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t 
   }
   for (size_t j = 0; j < glm->kernel.n_features; j++) {
     bool is_intercept = glm->has_intercept && j == 0, is_typical = glm->typical[j].sd > 0;
-    tacit_feature_scale_t scale = is_typical ? glm->typical[j] : scales[j]; /* what is public needs no release */
+    tacit_feature_scale_t scale =
+        is_typical ? glm->typical[j] : scales[j]; /* what is public needs no release */
     glm->prior_at[j] = is_intercept ? 0 : scale.mean;
     if (glm->sources[j].basis == TACIT_PRIOR_BASIS_USER) {
       continue;
     }
     glm->priors[j] = is_intercept ? default_intercept : released_slope;
-    glm->sources[j] = (tacit_prior_source_t){is_typical ? TACIT_PRIOR_BASIS_TYPICAL : basis, is_typical ? 0 : scale.sd, scale.relative_error};
+    glm->sources[j] = (tacit_prior_source_t){is_typical ? TACIT_PRIOR_BASIS_TYPICAL : basis,
+                                             is_typical ? 0 : scale.sd, scale.relative_error};
     if (!is_intercept && !glm->is_two_valued[j]) {
       glm->priors[j].scale *= (1 + scale.relative_error) / scale.sd;
     }
@@ -176,11 +187,13 @@ bool tacit_parameters_prior(const tacit_parameters_t *parameters, size_t i, taci
   bool is_original = glm->sources[i].basis == TACIT_PRIOR_BASIS_USER && glm->prior_on_original_scale;
   bool is_sigma = i == glm->kernel.n_linear * p, is_intercept = glm->has_intercept && j == 0;
   double unit = is_sigma || is_intercept ? glm->half_y : glm->slope[j];
-  *view = (tacit_prior_view_t){glm->priors[i], glm->sources[i], is_original ? 1 : unit, is_sigma || is_intercept ? 0 : glm->half_y / glm->slope[j]};
+  *view = (tacit_prior_view_t){glm->priors[i], glm->sources[i], is_original ? 1 : unit,
+                               is_sigma || is_intercept ? 0 : glm->half_y / glm->slope[j]};
   return true;
 }
 
-double tacit_parameters_prior_argument(const tacit_parameters_t *parameters, size_t i, const double *theta, double *weights) {
+double tacit_parameters_prior_argument(const tacit_parameters_t *parameters, size_t i, const double *theta,
+                                       double *weights) {
   const tacit_glm_t *glm = glm_of(parameters);
   if (weights != NULL) {
     memset(weights, 0, parameters->dim * sizeof *weights);

@@ -72,22 +72,25 @@ static tacit_status_t validate_names(const tacit_parameters_t *parameters, tacit
     if (label == NULL || name == NULL) {
       status = refuse(err, label == NULL ? "parameters.labels" : "parameters.names", "has a NULL entry");
     } else if (!tacit_name_is_legal(name)) {
-      status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "parameters.names",
-                               "the name '%.64s' is not legal in Stan CSV; use letters, digits and single '_', "
-                               "beginning with a letter, then indices such as '.1'",
-                               name);
+      status =
+          tacit_error_set(err, TACIT_ERR_ARGUMENT, "parameters.names",
+                          "the name '%.64s' is not legal in Stan CSV; use letters, digits and single '_', "
+                          "beginning with a letter, then indices such as '.1'",
+                          name);
     } else {
       status = tacit_names_add(&seen, label, name, err);
     }
     if (status == TACIT_OK && strcmp(seen.names[i], name) != 0) {
-      status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "parameters.names", "the name '%.64s' is used twice", name);
+      status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "parameters.names", "the name '%.64s' is used twice",
+                               name);
     }
   }
   tacit_names_clear(&seen);
   return status;
 }
 
-static tacit_status_t validate_parameters(const tacit_parameters_t *parameters, size_t dim, tacit_error_t *err) {
+static tacit_status_t validate_parameters(const tacit_parameters_t *parameters, size_t dim,
+                                          tacit_error_t *err) {
   if (parameters->dim != dim) {
     return refuse(err, "parameters.dim", "must equal records.dim");
   }
@@ -101,7 +104,8 @@ static tacit_status_t validate_parameters(const tacit_parameters_t *parameters, 
     return refuse(err, "parameters.report", "is NULL; every model needs it");
   }
   if (parameters->unit_scale == NULL) {
-    return refuse(err, "parameters.unit_scale", "is NULL; give a public guess, such as 1, for each parameter");
+    return refuse(err, "parameters.unit_scale",
+                  "is NULL; give a public guess, such as 1, for each parameter");
   }
   for (size_t j = 0; j < dim; j++) {
     if (!(parameters->unit_scale[j] > 0 && isfinite(parameters->unit_scale[j]))) {

@@ -9,7 +9,6 @@
  * with a caret under byte `offset`; return status.
  */
 tacit_status_t tacit_caret_error(tacit_error_t *err, tacit_status_t status, const char *what,
-                                 const char *text, size_t offset, const char *format, ...)
-    TACIT_PRINTF(6, 7);
+                                 const char *text, size_t offset, const char *format, ...) TACIT_PRINTF(6, 7);
 
 #endif

@@ -5,13 +5,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool tacit_name_is_legal(const char *name) {
   if (!is_letter(name[0])) {
@@ -90,7 +86,8 @@ static char *make_unique(const tacit_names_t *names, const char *name) {
   return NULL;
 }
 
-tacit_status_t tacit_names_add(tacit_names_t *names, const char *label, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_names_add(tacit_names_t *names, const char *label, const char *name,
+                               tacit_error_t *err) {
   char *own_label = tacit_strdup(label), *own_name = make_unique(names, name);
   if (own_label == NULL || own_name == NULL) {
     tacit_free(own_label);
@@ -104,18 +101,19 @@ tacit_status_t tacit_names_add(tacit_names_t *names, const char *label, const ch
 }
 
 /*
- * Letters U+00C0 to U+017F in two places each: without their marks, German umlauts and ligatures with a second letter; '_' is none.
- * Readable is what is meant, not reversible: two columns that meet here get a suffix.
+ * Letters U+00C0 to U+017F in two places each: without their marks, German umlauts and ligatures with a
+ * second letter; '_' is none. Readable is what is meant, not reversible: two columns that meet here get a
+ * suffix.
  */
-static const char plain_letters[] =
-    "A A A A AeA AeC E E E E I I I I D N O O O O Oe_ OeU U U UeY Thss"
-    "a a a a aea aec e e e e i i i i d n o o o o oe_ oeu u u uey thy "
-    "A a A a A a C c C c C c C c D d D d E e E e E e E e E e G g G g "
-    "G g G g H h H h I i I i I i I i I i IjijJ j K k k L l L l L l L "
-    "l L l N n N n N n n NgngO o O o O o OeoeR r R r R r S s S s S s "
-    "S s T t T t T t U u U u U u U u U u U u W w Y y Y Z z Z z Z z s ";
+static const char plain_letters[] = "A A A A AeA AeC E E E E I I I I D N O O O O Oe_ OeU U U UeY Thss"
+                                    "a a a a aea aec e e e e i i i i d n o o o o oe_ oeu u u uey thy "
+                                    "A a A a A a C c C c C c C c D d D d E e E e E e E e E e G g G g "
+                                    "G g G g H h H h I i I i I i I i I i IjijJ j K k k L l L l L l L "
+                                    "l L l N n N n N n n NgngO o O o O o OeoeR r R r R r S s S s S s "
+                                    "S s T t T t T t U u U u U u U u U u U u W w Y y Y Z z Z z Z z s ";
 
-/* The letter that a two-byte UTF-8 sequence is, into `plain`, NUL-terminated; "" for a combining mark; false for anything else. */
+/* The letter that a two-byte UTF-8 sequence is, into `plain`, NUL-terminated; "" for a combining mark; false
+ * for anything else. */
 static bool make_plain(const unsigned char *s, char plain[3]) {
   if (s[0] < 0xC3 || s[0] > 0xCD || (s[1] & 0xC0) != 0x80) {
     return false;
@@ -135,7 +133,8 @@ static bool ends_in(const tacit_text_t *text, const char *any) {
   return !text->failed && text->length > 0 && strchr(any, text->data[text->length - 1]) != NULL;
 }
 
-/* Append letters and digits; each run of anything else becomes one '_' between them. False: some letters were none of Latin. */
+/* Append letters and digits; each run of anything else becomes one '_' between them. False: some letters were
+ * none of Latin. */
 static bool append_stan(tacit_text_t *name, const char *label) {
   bool is_latin = true;
   for (const char *c = label; *c != '\0'; c++) {
@@ -183,7 +182,8 @@ tacit_status_t tacit_names_add_coefficient(tacit_names_t *names, const char *cla
     status = tacit_error_memory(err);
   } else {
     trim(&name);
-    if (!name.failed && strcmp(name.data, "b_s") == 0) { /* what programs call coefficients of scaled features */
+    if (!name.failed &&
+        strcmp(name.data, "b_s") == 0) { /* what programs call coefficients of scaled features */
       tacit_text_printf(&name, "_2");
     }
     status = name.failed ? tacit_error_memory(err) : tacit_names_add(names, full.data, name.data, err);
@@ -194,7 +194,8 @@ tacit_status_t tacit_names_add_coefficient(tacit_names_t *names, const char *cla
 }
 
 /* is_shared (n) <- does another place have the same label? *twice <- such a place, or SIZE_MAX. */
-static tacit_status_t find_shared(size_t n, const char *const *labels, bool *is_shared, size_t *twice, tacit_error_t *err) {
+static tacit_status_t find_shared(size_t n, const char *const *labels, bool *is_shared, size_t *twice,
+                                  tacit_error_t *err) {
   tacit_names_t seen;
   tacit_status_t status = tacit_names_init(&seen, n + 1, err);
   *twice = SIZE_MAX;
@@ -204,15 +205,18 @@ static tacit_status_t find_shared(size_t n, const char *const *labels, bool *is_
       *twice = i;
       is_shared[i] = is_shared[place - 1] = true;
     }
-    status = tacit_names_add(&seen, "", labels[i], err); /* of the second the name is another, which no label can be */
+    status = tacit_names_add(&seen, "", labels[i],
+                             err); /* of the second the name is another, which no label can be */
   }
   tacit_names_clear(&seen);
   return status;
 }
 
-tacit_status_t tacit_names_part(size_t n, const char **labels, const char *const *apart, size_t *twice, tacit_error_t *err) {
+tacit_status_t tacit_names_part(size_t n, const char **labels, const char *const *apart, size_t *twice,
+                                tacit_error_t *err) {
   bool *is_shared = tacit_alloc_zero(n + 1, sizeof *is_shared);
-  tacit_status_t status = is_shared != NULL ? find_shared(n, labels, is_shared, twice, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      is_shared != NULL ? find_shared(n, labels, is_shared, twice, err) : tacit_error_memory(err);
   bool is_any = status == TACIT_OK && *twice != SIZE_MAX;
   for (size_t i = 0; i < n && is_any; i++) {
     labels[i] = is_shared[i] && apart[i] != NULL ? apart[i] : labels[i];

@@ -21,20 +21,26 @@ TACIT_MUST_USE tacit_status_t tacit_names_add(tacit_names_t *names, const char *
 /*
  * Add a coefficient: "age:sexM" is named b_age_sexM; of class "B" (NULL: none) it is labelled
  * "[B] age:sexM" and named b_B_age_sexM. What is not a letter or digit becomes one '_'. Latin letters
- * with marks (U+00C0 to U+017F) lose them: "größe", "café" give groesse, cafe. "s" is b_s_2, since programs sample b_s.
+ * with marks (U+00C0 to U+017F) lose them: "größe", "café" give groesse, cafe. "s" is b_s_2, since programs
+ * sample b_s.
  */
 TACIT_MUST_USE tacit_status_t tacit_names_add_coefficient(tacit_names_t *names, const char *class_label,
                                                           const char *label, tacit_error_t *err);
-/* Append a label so spelled, without '_' at its end. False: it has letters that are none of Latin, or signs beyond ASCII. */
+/* Append a label so spelled, without '_' at its end. False: it has letters that are none of Latin, or signs
+ * beyond ASCII. */
 bool tacit_name_append_plain(tacit_text_t *name, const char *label);
 /*
- * Labels of terms, each its own: where two are the same, levels are written apart, "sex[M]" for "sexM" (apart[i]; NULL: it has no levels).
- * A column thus keeps its name. *twice <- a place whose label is still another's, or SIZE_MAX.
+ * Labels of terms, each its own: where two are the same, levels are written apart, "sex[M]" for "sexM"
+ * (apart[i]; NULL: it has no levels). A column thus keeps its name. *twice <- a place whose label is still
+ * another's, or SIZE_MAX.
  */
-TACIT_MUST_USE tacit_status_t tacit_names_part(size_t n, const char **labels, const char *const *apart, size_t *twice, tacit_error_t *err);
-/* Is it one of the labels? What is no term, and would have a term's label, is written in parentheses: "(Intercept)", "(sigma)". */
+TACIT_MUST_USE tacit_status_t tacit_names_part(size_t n, const char **labels, const char *const *apart,
+                                               size_t *twice, tacit_error_t *err);
+/* Is it one of the labels? What is no term, and would have a term's label, is written in parentheses:
+ * "(Intercept)", "(sigma)". */
 bool tacit_names_have(size_t n, const char *const *labels, const char *label);
-/* What a gaussian's sd is called beside a design's features: "sigma", or "(sigma)" where a column is called sigma. Static. */
+/* What a gaussian's sd is called beside a design's features: "sigma", or "(sigma)" where a column is called
+ * sigma. Static. */
 const char *tacit_design_sigma_label(const struct tacit_design *design);
 /* Is `name` legal in Stan CSV: [A-Za-z][A-Za-z0-9_]*, no "__", then indices ".1.2"? */
 bool tacit_name_is_legal(const char *name);

@@ -1,18 +1,19 @@
-/* Pieces of log-likelihoods, DOUBLE_LANES records at one parameter vector, in the order of tacit_record_model_t.log_lik_blocks. */
+/* Pieces of log-likelihoods, DOUBLE_LANES records at one parameter vector, in the order of
+ * tacit_record_model_t.log_lik_blocks. */
 #ifndef TACIT_PIECES_H
 #define TACIT_PIECES_H
 
 #include "base/vector.h"
 
 typedef struct tacit_pieces {
-  const float *block;         /* of the next piece */
+  const float *block; /* of the next piece */
   const double *theta, *first_theta;
   double *out, *out_end;
   size_t lane, k, n_theta, dim, n_columns;
 } tacit_pieces_t;
 
-TACIT_INLINE tacit_pieces_t tacit_pieces(const float *block, size_t n_columns, size_t n_blocks, const double *theta, size_t dim,
-                                         size_t n_theta, double *out) {
+TACIT_INLINE tacit_pieces_t tacit_pieces(const float *block, size_t n_columns, size_t n_blocks,
+                                         const double *theta, size_t dim, size_t n_theta, double *out) {
   return (tacit_pieces_t){.block = block,
                           .theta = theta,
                           .first_theta = theta,
@@ -24,7 +25,8 @@ TACIT_INLINE tacit_pieces_t tacit_pieces(const float *block, size_t n_columns, s
 }
 
 /* The next piece; the last one again when there is no more, so that groups can be filled. */
-TACIT_INLINE void tacit_pieces_next(tacit_pieces_t *pieces, const float **block, const double **theta, double **out) {
+TACIT_INLINE void tacit_pieces_next(tacit_pieces_t *pieces, const float **block, const double **theta,
+                                    double **out) {
   *block = pieces->block + pieces->lane;
   *theta = pieces->theta;
   *out = pieces->out;

@@ -24,23 +24,23 @@ double tacit_prior_log_density(const tacit_prior_t *prior, double x, double *gra
   double z = (x - prior->location) / prior->scale;
   double value = 0, slope = 0;
   switch (prior->kind) {
-    case TACIT_PRIOR_FLAT:
-      if (grad != NULL) {
-        *grad = 0;
-      }
-      return 0;
-    case TACIT_PRIOR_NORMAL:
-      value = -0.5 * z * z;
-      slope = -z;
-      break;
-    case TACIT_PRIOR_STUDENT_T:
-      value = -0.5 * (prior->df + 1) * log1p_square(z, prior->df);
-      slope = student_slope(z, prior->df);
-      break;
-    case TACIT_PRIOR_CAUCHY:
-      value = -log1p_square(z, 1);
-      slope = student_slope(z, 1);
-      break;
+  case TACIT_PRIOR_FLAT:
+    if (grad != NULL) {
+      *grad = 0;
+    }
+    return 0;
+  case TACIT_PRIOR_NORMAL:
+    value = -0.5 * z * z;
+    slope = -z;
+    break;
+  case TACIT_PRIOR_STUDENT_T:
+    value = -0.5 * (prior->df + 1) * log1p_square(z, prior->df);
+    slope = student_slope(z, prior->df);
+    break;
+  case TACIT_PRIOR_CAUCHY:
+    value = -log1p_square(z, 1);
+    slope = student_slope(z, 1);
+    break;
   }
   if (grad != NULL) {
     *grad = slope / prior->scale;
@@ -51,10 +51,14 @@ double tacit_prior_log_density(const tacit_prior_t *prior, double x, double *gra
 double tacit_prior_precision(const tacit_prior_t *prior, double x) {
   double s2 = prior->scale * prior->scale, z = x - prior->location;
   switch (prior->kind) {
-    case TACIT_PRIOR_NORMAL: return 1 / s2;
-    case TACIT_PRIOR_STUDENT_T: return (prior->df + 1) / (prior->df * s2 + z * z);
-    case TACIT_PRIOR_CAUCHY: return 2 / (s2 + z * z);
-    default: return 0;
+  case TACIT_PRIOR_NORMAL:
+    return 1 / s2;
+  case TACIT_PRIOR_STUDENT_T:
+    return (prior->df + 1) / (prior->df * s2 + z * z);
+  case TACIT_PRIOR_CAUCHY:
+    return 2 / (s2 + z * z);
+  default:
+    return 0;
   }
 }
 
@@ -90,8 +94,10 @@ static void skip_space(prior_scanner_t *scanner) {
   scanner->position += strspn(scanner->text + scanner->position, " \t\r\n");
 }
 
-static tacit_status_t fail(const prior_scanner_t *scanner, size_t offset, const char *what, const char *detail) {
-  return tacit_caret_error(scanner->err, TACIT_ERR_SYNTAX, "prior", scanner->text, offset, "%s%s", what, detail);
+static tacit_status_t fail(const prior_scanner_t *scanner, size_t offset, const char *what,
+                           const char *detail) {
+  return tacit_caret_error(scanner->err, TACIT_ERR_SYNTAX, "prior", scanner->text, offset, "%s%s", what,
+                           detail);
 }
 
 static tacit_status_t scan_form(prior_scanner_t *scanner, const prior_form_t **form) {
@@ -109,13 +115,15 @@ static tacit_status_t scan_form(prior_scanner_t *scanner, const prior_form_t **f
     }
     tacit_nearest_offer(&nearest, forms[i].name);
   }
-  return fail(scanner, scanner->position,
-              "expected normal(location, scale), student_t(df, location, scale), cauchy(location, scale) or flat",
-              tacit_nearest_hint(&nearest, hint));
+  return fail(
+      scanner, scanner->position,
+      "expected normal(location, scale), student_t(df, location, scale), cauchy(location, scale) or flat",
+      tacit_nearest_hint(&nearest, hint));
 }
 
 /* A signed number; `where` is its place for messages about its value. */
-static tacit_status_t scan_number(prior_scanner_t *scanner, const prior_form_t *form, double *value, size_t *where) {
+static tacit_status_t scan_number(prior_scanner_t *scanner, const prior_form_t *form, double *value,
+                                  size_t *where) {
   skip_space(scanner);
   *where = scanner->position;
   char sign = scanner->text[scanner->position];

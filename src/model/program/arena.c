@@ -21,7 +21,8 @@ void *tacit_arena_alloc(tacit_arena_t *arena, size_t n, size_t size) {
   size_t bytes = (n * size + 15) / 16 * 16 + (n * size == 0 ? 16 : 0);
   if (arena->chunks == NULL || arena->chunks->capacity - arena->used < bytes) {
     size_t capacity = bytes > CHUNK ? bytes : CHUNK;
-    chunk_t *chunk = arena->total + capacity <= TACIT_ARENA_LIMIT ? tacit_alloc(1, sizeof *chunk + capacity) : NULL;
+    chunk_t *chunk =
+        arena->total + capacity <= TACIT_ARENA_LIMIT ? tacit_alloc(1, sizeof *chunk + capacity) : NULL;
     if (chunk == NULL) {
       arena->failed = true;
       return NULL;

@@ -37,9 +37,9 @@ typedef enum tacit_token {
 typedef enum tacit_expr_kind {
   TACIT_EXPR_NUMBER,
   TACIT_EXPR_NAME,
-  TACIT_EXPR_CALL,      /* name(args) */
-  TACIT_EXPR_INDEX,     /* args[0][args[1], ...] */
-  TACIT_EXPR_RANGE,     /* lo:hi as an index; either end may be NULL */
+  TACIT_EXPR_CALL,  /* name(args) */
+  TACIT_EXPR_INDEX, /* args[0][args[1], ...] */
+  TACIT_EXPR_RANGE, /* lo:hi as an index; either end may be NULL */
   TACIT_EXPR_NEGATE,
   TACIT_EXPR_NOT,
   TACIT_EXPR_TRANSPOSE,
@@ -51,12 +51,12 @@ typedef enum tacit_expr_kind {
 
 typedef struct tacit_expr {
   tacit_expr_kind_t kind;
-  tacit_token_kind op;  /* BINARY */
-  bool is_integer;      /* NUMBER */
+  tacit_token_kind op; /* BINARY */
+  bool is_integer;     /* NUMBER */
   double number;
-  const char *name;     /* NAME, CALL */
-  size_t offset;        /* where it stands: of an operator, the operator */
-  size_t height;        /* of the tree: what goes over it by recursion goes so deep */
+  const char *name; /* NAME, CALL */
+  size_t offset;    /* where it stands: of an operator, the operator */
+  size_t height;    /* of the tree: what goes over it by recursion goes so deep */
   size_t n_args;
   struct tacit_expr **args;
 } tacit_expr_t;
@@ -79,7 +79,7 @@ typedef enum tacit_type_kind {
 /* A declared type; in a function's head sizes are NULL and n_array counts them. */
 typedef struct tacit_type {
   tacit_type_kind_t kind;
-  size_t n_array, n_sizes;          /* sizes: those of the array, then the type's own */
+  size_t n_array, n_sizes; /* sizes: those of the array, then the type's own */
   tacit_expr_t **sizes;
   tacit_expr_t *lower, *upper, *shift, *multiplier;
 } tacit_type_t;
@@ -101,14 +101,15 @@ typedef enum tacit_stmt_kind {
 typedef struct tacit_stmt {
   tacit_stmt_kind_t kind;
   size_t offset;
-  const char *name;       /* DECLARE, TILDE (the distribution), FOR */
-  tacit_type_t type;      /* DECLARE */
-  tacit_token_kind op;    /* ASSIGN: TACIT_TOK_ASSIGN, or the operator of a compound one */
-  tacit_expr_t *left;     /* ASSIGN, TILDE; FOR: lower end; IF, WHILE: condition */
-  tacit_expr_t *right;    /* ASSIGN, DECLARE, TARGET, RETURN; FOR: upper end, NULL: each of `left`. May be NULL */
-  tacit_expr_t **args;    /* TILDE */
+  const char *name;    /* DECLARE, TILDE (the distribution), FOR */
+  tacit_type_t type;   /* DECLARE */
+  tacit_token_kind op; /* ASSIGN: TACIT_TOK_ASSIGN, or the operator of a compound one */
+  tacit_expr_t *left;  /* ASSIGN, TILDE; FOR: lower end; IF, WHILE: condition */
+  tacit_expr_t
+      *right; /* ASSIGN, DECLARE, TARGET, RETURN; FOR: upper end, NULL: each of `left`. May be NULL */
+  tacit_expr_t **args; /* TILDE */
   size_t n_args;
-  bool is_truncated;      /* TILDE: T[from, to] */
+  bool is_truncated; /* TILDE: T[from, to] */
   tacit_expr_t *from, *to;
   struct tacit_stmt **body; /* FOR, WHILE: 1; IF: 1 or 2; BLOCK: all */
   size_t n_body;
@@ -142,25 +143,26 @@ typedef enum tacit_block {
 typedef struct tacit_source {
   const char *text;
   size_t length;
-  bool is_library; /* functions alone, without a frame */
-  tacit_function_t *functions; /* the last first */
+  bool is_library;                    /* functions alone, without a frame */
+  tacit_function_t *functions;        /* the last first */
   tacit_stmt_t *blocks[TACIT_BLOCKS]; /* NULL where absent */
 } tacit_source_t;
 
 enum {
   TACIT_PROGRAM_MAX_TEXT = 1 << 20,
-  TACIT_PROGRAM_MAX_DEPTH = 200, /* nesting of expressions and statements; bounds the recursion */
+  TACIT_PROGRAM_MAX_DEPTH = 200,   /* nesting of expressions and statements; bounds the recursion */
   TACIT_PROGRAM_MAX_HEIGHT = 1000, /* operations in a row, a + b + c ..., or in each other; likewise */
   TACIT_PROGRAM_MAX_LEVELS = 2000, /* of these, of functions that are called from each other, too */
   TACIT_PROGRAM_MAX_ARGS = 4096
 };
 
 /* Parse a program, or the library. TACIT_ERR_SYNTAX, TACIT_ERR_MEMORY. */
-TACIT_MUST_USE tacit_status_t tacit_source_parse(tacit_source_t *source, tacit_arena_t *arena, const char *text, size_t length,
-                                                 bool is_library, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_source_parse(tacit_source_t *source, tacit_arena_t *arena,
+                                                 const char *text, size_t length, bool is_library,
+                                                 tacit_error_t *err);
 /* "line L: reason", the line and a caret under byte `offset`. */
-tacit_status_t tacit_source_error(const tacit_source_t *source, tacit_error_t *err, tacit_status_t status, size_t offset,
-                                  const char *format, ...) TACIT_PRINTF(5, 6);
+tacit_status_t tacit_source_error(const tacit_source_t *source, tacit_error_t *err, tacit_status_t status,
+                                  size_t offset, const char *format, ...) TACIT_PRINTF(5, 6);
 /* 1-based line and column of a byte. */
 void tacit_source_place(const tacit_source_t *source, size_t offset, size_t *line, size_t *column);
 

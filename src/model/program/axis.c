@@ -67,8 +67,8 @@ bool tacit_axis_is_size(const tacit_source_t *source, const char *name) {
 
 typedef struct {
   const tacit_source_t *source;
-  bool has_outcome;  /* there is a density of data */
-  const char *found; /* its first size */
+  bool has_outcome;   /* there is a density of data */
+  const char *found;  /* its first size */
   const char *any[2]; /* the first size of any data that the target mentions; that other statements do */
 } search_t;
 
@@ -83,12 +83,14 @@ static const char *first_size(const search_t *search, const tacit_stmt_t *declar
     if (datum != NULL) {
       return datum->type.kind == TACIT_TYPE_INT && datum->type.n_sizes == 0 ? datum->name : NULL;
     }
-    const tacit_stmt_t *other = find_declaration(search->source->blocks[TACIT_BLOCK_TRANSFORMED_DATA], size->name);
+    const tacit_stmt_t *other =
+        find_declaration(search->source->blocks[TACIT_BLOCK_TRANSFORMED_DATA], size->name);
     if (other == NULL || other->right == NULL || other->right->kind != TACIT_EXPR_NAME) {
       return NULL;
     }
     datum = find_declaration(search->source->blocks[TACIT_BLOCK_DATA], other->right->name);
-    return datum != NULL && datum->type.kind == TACIT_TYPE_INT && datum->type.n_sizes == 0 ? datum->name : NULL;
+    return datum != NULL && datum->type.kind == TACIT_TYPE_INT && datum->type.n_sizes == 0 ? datum->name
+                                                                                           : NULL;
   }
   return NULL;
 }
@@ -126,7 +128,8 @@ static void look_at_expr(search_t *search, const tacit_expr_t *expr, const char 
     return;
   }
   size_t n = expr->kind == TACIT_EXPR_CALL ? strlen(expr->name) : 0;
-  if (n > 5 && expr->n_args > 0 && (strcmp(expr->name + n - 5, "_lpdf") == 0 || strcmp(expr->name + n - 5, "_lpmf") == 0)) {
+  if (n > 5 && expr->n_args > 0 &&
+      (strcmp(expr->name + n - 5, "_lpdf") == 0 || strcmp(expr->name + n - 5, "_lpmf") == 0)) {
     look_at_outcome(search, expr->args[0]);
   }
   if (expr->kind == TACIT_EXPR_NAME && *any == NULL) {
@@ -145,7 +148,8 @@ static void look_at(search_t *search, const tacit_stmt_t *stmt) {
   if (stmt->kind == TACIT_STMT_TILDE) {
     look_at_outcome(search, stmt->left);
   }
-  if (stmt->kind == TACIT_STMT_TARGET || stmt->kind == TACIT_STMT_ASSIGN || stmt->kind == TACIT_STMT_DECLARE) {
+  if (stmt->kind == TACIT_STMT_TARGET || stmt->kind == TACIT_STMT_ASSIGN ||
+      stmt->kind == TACIT_STMT_DECLARE) {
     look_at_expr(search, stmt->right, &search->any[stmt->kind != TACIT_STMT_TARGET]);
   }
   for (size_t i = 0; i < stmt->n_body; i++) {
@@ -155,8 +159,10 @@ static void look_at(search_t *search, const tacit_stmt_t *stmt) {
 
 /* ---- outcomes of other records ---- */
 
-/* The datum that an outcome is, or is made from, if no record has one of its own: not declared for the axis. NULL: there is none. */
-static const tacit_stmt_t *other_datum(const search_t *search, const tacit_expr_t *expr, const char *axis, int depth) {
+/* The datum that an outcome is, or is made from, if no record has one of its own: not declared for the axis.
+ * NULL: there is none. */
+static const tacit_stmt_t *other_datum(const search_t *search, const tacit_expr_t *expr, const char *axis,
+                                       int depth) {
   const tacit_stmt_t *declaration = first_datum(search, expr);
   if (declaration == NULL || depth > 8) {
     return NULL;
@@ -198,7 +204,8 @@ static const tacit_stmt_t *other_in(const search_t *search, const tacit_stmt_t *
   if (stmt == NULL) {
     return NULL;
   }
-  const tacit_stmt_t *found = stmt->kind == TACIT_STMT_TILDE ? other_datum(search, stmt->left, axis, 0) : other_in_expr(search, stmt->right, axis);
+  const tacit_stmt_t *found = stmt->kind == TACIT_STMT_TILDE ? other_datum(search, stmt->left, axis, 0)
+                                                             : other_in_expr(search, stmt->right, axis);
   for (size_t i = 0; i < stmt->n_body && found == NULL; i++) {
     found = other_in(search, stmt->body[i], axis);
   }
@@ -216,5 +223,8 @@ const char *tacit_axis_find(const tacit_source_t *source) {
   if (search.found == NULL && !search.has_outcome) {
     look_at(&search, source->blocks[TACIT_BLOCK_TRANSFORMED_PARAMETERS]);
   }
-  return search.found != NULL ? search.found : search.has_outcome ? NULL : search.any[0] != NULL ? search.any[0] : search.any[1];
+  return search.found != NULL    ? search.found
+         : search.has_outcome    ? NULL
+         : search.any[0] != NULL ? search.any[0]
+                                 : search.any[1];
 }

@@ -13,6 +13,7 @@ typedef struct tacit_bind {
 } tacit_bind_t;
 
 /* Fill bind->outside, which lower->outside may then be. */
-void tacit_bind_init(tacit_bind_t *bind, tacit_lower_t *lower, const tacit_program_settings_t *settings, double assumed_size);
+void tacit_bind_init(tacit_bind_t *bind, tacit_lower_t *lower, const tacit_program_settings_t *settings,
+                     double assumed_size);
 
 #endif

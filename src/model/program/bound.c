@@ -1,7 +1,7 @@
 /*
- * How long a record's gradient can be: interval arithmetic over its rows, from the schema's bounds of the columns and what the
- * constraints say of parameters. Every step is rounded outwards. Columns of few whole numbers (outcomes, levels) are taken one value at
- * a time, since what a row is depends on them most.
+ * How long a record's gradient can be: interval arithmetic over its rows, from the schema's bounds of the
+ * columns and what the constraints say of parameters. Every step is rounded outwards. Columns of few whole
+ * numbers (outcomes, levels) are taken one value at a time, since what a row is depends on them most.
  */
 #include <float.h>
 #include <math.h>
@@ -37,7 +37,9 @@ static interval_t loosely(double lo, double hi) {
   return (interval_t){lo - fabs(lo) * 1e-9 - 1e-300, hi + fabs(hi) * 1e-9 + 1e-300};
 }
 
-static double times(double x, double y) { return x == 0 || y == 0 ? 0 : x * y; } /* an infinite bound stands for finite numbers */
+static double times(double x, double y) {
+  return x == 0 || y == 0 ? 0 : x * y;
+} /* an infinite bound stands for finite numbers */
 
 static interval_t product(interval_t x, interval_t y) {
   double p[4] = {times(x.lo, y.lo), times(x.lo, y.hi), times(x.hi, y.lo), times(x.hi, y.hi)};
@@ -49,13 +51,16 @@ static interval_t square(interval_t x) {
   return (interval_t){lo > 0 ? nextafter(lo * lo, 0) : 0, nextafter(hi * hi, INFINITY)};
 }
 
-static interval_t hull(interval_t x, interval_t y) { return (interval_t){fmin(x.lo, y.lo), fmax(x.hi, y.hi)}; }
+static interval_t hull(interval_t x, interval_t y) {
+  return (interval_t){fmin(x.lo, y.lo), fmax(x.hi, y.hi)};
+}
 
 static double at(tacit_op_t op, double x) {
   if (op == TACIT_OP_EXP || op == TACIT_OP_EXPM1) {
     return x > 700 ? INFINITY : tacit_op_value(op, x, 0, 0);
   }
-  if (isinf(x) && (op == TACIT_OP_LGAMMA || op == TACIT_OP_DIGAMMA || op == TACIT_OP_LOG || op == TACIT_OP_SQRT)) {
+  if (isinf(x) &&
+      (op == TACIT_OP_LGAMMA || op == TACIT_OP_DIGAMMA || op == TACIT_OP_LOG || op == TACIT_OP_SQRT)) {
     return x > 0 ? INFINITY : (double)NAN;
   }
   if (op == TACIT_OP_MILLS && x < -1e100) {
@@ -71,37 +76,62 @@ static interval_t rising(tacit_op_t op, interval_t x, double from, double to) {
 
 static interval_t of_one(tacit_op_t op, interval_t x) {
   switch (op) {
-    case TACIT_OP_NEG: return (interval_t){-x.hi, -x.lo};
-    case TACIT_OP_ABS: return x.lo >= 0 ? x : x.hi <= 0 ? (interval_t){-x.hi, -x.lo} : (interval_t){0, fmax(-x.lo, x.hi)};
-    case TACIT_OP_FLOOR: return (interval_t){floor(x.lo), floor(x.hi)};
-    case TACIT_OP_SQRT: return rising(op, (interval_t){fmax(x.lo, 0), x.hi}, 0, INFINITY);
-    case TACIT_OP_EXP: return rising(op, x, 0, INFINITY);
-    case TACIT_OP_EXPM1: return rising(op, x, -1, INFINITY);
-    case TACIT_OP_LOG: return x.hi <= 0 ? WHOLE : rising(op, (interval_t){fmax(x.lo, 0), x.hi}, -INFINITY, INFINITY);
-    case TACIT_OP_LOG1P: return x.hi <= -1 ? WHOLE : rising(op, (interval_t){fmax(x.lo, -1), x.hi}, -INFINITY, INFINITY);
-    case TACIT_OP_LOG1P_EXP: return rising(op, x, 0, INFINITY);
-    case TACIT_OP_INV_LOGIT: return rising(op, x, 0, 1);
-    case TACIT_OP_PHI: return rising(op, x, 0, 1);
-    case TACIT_OP_TANH:
-    case TACIT_OP_ERF: return rising(op, x, -1, 1);
-    case TACIT_OP_LOG_PHI: return rising(op, x, -INFINITY, 0);
-    case TACIT_OP_ATAN: return rising(op, x, -1.5707963267948968, 1.5707963267948968);
-    case TACIT_OP_INV_PHI: return x.lo < 0 || x.hi > 1 ? WHOLE : rising(op, x, -INFINITY, INFINITY);
-    case TACIT_OP_LOG1M_EXP: return x.lo >= 0 ? WHOLE : loosely(at(op, fmin(x.hi, 0)), at(op, x.lo));
-    case TACIT_OP_ERFC: return loosely(at(op, x.hi), at(op, x.lo));
-    case TACIT_OP_MILLS: return loosely(at(op, x.hi), at(op, x.lo));
-    case TACIT_OP_LGAMMA:
-      if (x.lo < 0) {
-        return WHOLE;
-      }
-      return loosely(x.lo <= 1.5 && x.hi >= 1.4 ? -0.1214862906 : fmin(at(op, x.lo), at(op, x.hi)), fmax(at(op, x.lo), at(op, x.hi)));
-    case TACIT_OP_DIGAMMA: return x.lo < 0 ? WHOLE : rising(op, x, -INFINITY, INFINITY);
-    case TACIT_OP_TRIGAMMA: return x.lo < 0 ? WHOLE : loosely(at(op, x.hi), at(op, x.lo));
-    case TACIT_OP_SIN:
-    case TACIT_OP_COS: return (interval_t){-1, 1};
-    case TACIT_OP_RATIO1: return (interval_t){x.lo >= 0 ? 0 : -0.5, x.hi <= 0 ? 0 : 0.5};
-    case TACIT_OP_RATIO2: return (interval_t){0, 1};
-    default: return WHOLE;
+  case TACIT_OP_NEG:
+    return (interval_t){-x.hi, -x.lo};
+  case TACIT_OP_ABS:
+    return x.lo >= 0 ? x : x.hi <= 0 ? (interval_t){-x.hi, -x.lo} : (interval_t){0, fmax(-x.lo, x.hi)};
+  case TACIT_OP_FLOOR:
+    return (interval_t){floor(x.lo), floor(x.hi)};
+  case TACIT_OP_SQRT:
+    return rising(op, (interval_t){fmax(x.lo, 0), x.hi}, 0, INFINITY);
+  case TACIT_OP_EXP:
+    return rising(op, x, 0, INFINITY);
+  case TACIT_OP_EXPM1:
+    return rising(op, x, -1, INFINITY);
+  case TACIT_OP_LOG:
+    return x.hi <= 0 ? WHOLE : rising(op, (interval_t){fmax(x.lo, 0), x.hi}, -INFINITY, INFINITY);
+  case TACIT_OP_LOG1P:
+    return x.hi <= -1 ? WHOLE : rising(op, (interval_t){fmax(x.lo, -1), x.hi}, -INFINITY, INFINITY);
+  case TACIT_OP_LOG1P_EXP:
+    return rising(op, x, 0, INFINITY);
+  case TACIT_OP_INV_LOGIT:
+    return rising(op, x, 0, 1);
+  case TACIT_OP_PHI:
+    return rising(op, x, 0, 1);
+  case TACIT_OP_TANH:
+  case TACIT_OP_ERF:
+    return rising(op, x, -1, 1);
+  case TACIT_OP_LOG_PHI:
+    return rising(op, x, -INFINITY, 0);
+  case TACIT_OP_ATAN:
+    return rising(op, x, -1.5707963267948968, 1.5707963267948968);
+  case TACIT_OP_INV_PHI:
+    return x.lo < 0 || x.hi > 1 ? WHOLE : rising(op, x, -INFINITY, INFINITY);
+  case TACIT_OP_LOG1M_EXP:
+    return x.lo >= 0 ? WHOLE : loosely(at(op, fmin(x.hi, 0)), at(op, x.lo));
+  case TACIT_OP_ERFC:
+    return loosely(at(op, x.hi), at(op, x.lo));
+  case TACIT_OP_MILLS:
+    return loosely(at(op, x.hi), at(op, x.lo));
+  case TACIT_OP_LGAMMA:
+    if (x.lo < 0) {
+      return WHOLE;
+    }
+    return loosely(x.lo <= 1.5 && x.hi >= 1.4 ? -0.1214862906 : fmin(at(op, x.lo), at(op, x.hi)),
+                   fmax(at(op, x.lo), at(op, x.hi)));
+  case TACIT_OP_DIGAMMA:
+    return x.lo < 0 ? WHOLE : rising(op, x, -INFINITY, INFINITY);
+  case TACIT_OP_TRIGAMMA:
+    return x.lo < 0 ? WHOLE : loosely(at(op, x.hi), at(op, x.lo));
+  case TACIT_OP_SIN:
+  case TACIT_OP_COS:
+    return (interval_t){-1, 1};
+  case TACIT_OP_RATIO1:
+    return (interval_t){x.lo >= 0 ? 0 : -0.5, x.hi <= 0 ? 0 : 0.5};
+  case TACIT_OP_RATIO2:
+    return (interval_t){0, 1};
+  default:
+    return WHOLE;
   }
 }
 
@@ -127,7 +157,8 @@ static interval_t gamma_difference(tacit_op_t op, interval_t a, interval_t b) {
     return WHOLE;
   }
   if (op == TACIT_OP_DIGAMMA_DIFF && b.lo >= 0) {
-    double lo = isinf(a.hi) ? 0 : tacit_op_value(op, a.hi, b.lo, 0), hi = a.lo > 0 && isfinite(b.hi) ? tacit_op_value(op, a.lo, b.hi, 0) : INFINITY;
+    double lo = isinf(a.hi) ? 0 : tacit_op_value(op, a.hi, b.lo, 0),
+           hi = a.lo > 0 && isfinite(b.hi) ? tacit_op_value(op, a.lo, b.hi, 0) : INFINITY;
     return loosely(lo, hi);
   }
   tacit_op_t of = op == TACIT_OP_LGAMMA_DIFF ? TACIT_OP_LGAMMA : TACIT_OP_DIGAMMA;
@@ -140,11 +171,12 @@ static interval_t comparison(bool must, bool cannot) { return (interval_t){must 
 
 typedef struct analysis {
   const tacit_graph_t *graph;
-  const double *fixed;  /* (n_columns): a value, or NaN */
+  const double *fixed; /* (n_columns): a value, or NaN */
   const tacit_layout_t *layout;
   const uint8_t *needed; /* (n_nodes) */
-  const interval_t *box; /* (n_columns), in place of fixed and layout, of numbers that are not packed; or NULL */
-  interval_t *of;       /* (n_nodes) */
+  const interval_t
+      *box;       /* (n_columns), in place of fixed and layout, of numbers that are not packed; or NULL */
+  interval_t *of; /* (n_nodes) */
 } analysis_t;
 
 /* A column as it is packed: rounded to float, to either side. */
@@ -167,66 +199,83 @@ static interval_t of_lookup(const analysis_t *a, const tacit_graph_node_t *n) {
 /* Whole numbers whose sums doubles hold. */
 static bool are_whole(interval_t x, interval_t y) {
   const double most = 0x1p50;
-  return fabs(x.lo) < most && fabs(x.hi) < most && fabs(y.lo) < most && fabs(y.hi) < most && floor(x.lo) == x.lo && floor(x.hi) == x.hi &&
-         floor(y.lo) == y.lo && floor(y.hi) == y.hi;
+  return fabs(x.lo) < most && fabs(x.hi) < most && fabs(y.lo) < most && fabs(y.hi) < most &&
+         floor(x.lo) == x.lo && floor(x.hi) == x.hi && floor(y.lo) == y.lo && floor(y.hi) == y.hi;
 }
 
 static interval_t of_node(const analysis_t *a, tacit_node_t node) {
   const tacit_graph_node_t *n = tacit_graph_at(a->graph, node);
-  const interval_t x = a->of[n->a < node ? n->a : 0], y = a->of[n->b < node ? n->b : 0], z = a->of[n->c < node ? n->c : 0];
+  const interval_t x = a->of[n->a < node ? n->a : 0], y = a->of[n->b < node ? n->b : 0],
+                   z = a->of[n->c < node ? n->c : 0];
   switch (n->op) {
-    case TACIT_OP_CONSTANT: return isnan(n->value) ? WHOLE : (interval_t){n->value, n->value};
-    case TACIT_OP_COLUMN: {
-      if (a->box != NULL) {
-        return a->box[n->a];
-      }
-      const tacit_graph_column_t *c = &a->graph->columns[n->a];
-      return isnan(a->fixed[n->a]) ? rounded((interval_t){c->lower, c->upper}) : (interval_t){a->fixed[n->a], a->fixed[n->a]};
+  case TACIT_OP_CONSTANT:
+    return isnan(n->value) ? WHOLE : (interval_t){n->value, n->value};
+  case TACIT_OP_COLUMN: {
+    if (a->box != NULL) {
+      return a->box[n->a];
     }
-    case TACIT_OP_PARAMETER: return WHOLE;
-    case TACIT_OP_DOT: {
-      interval_t sum = {0, 0};
-      for (uint32_t i = 0; i < n->c; i++) {
-        interval_t term = product(a->of[a->graph->lists[n->a + i]], a->of[a->graph->lists[n->b + i]]);
-        sum = outwards(sum.lo + term.lo, sum.hi + term.hi);
-      }
-      return sum;
+    const tacit_graph_column_t *c = &a->graph->columns[n->a];
+    return isnan(a->fixed[n->a]) ? rounded((interval_t){c->lower, c->upper})
+                                 : (interval_t){a->fixed[n->a], a->fixed[n->a]};
+  }
+  case TACIT_OP_PARAMETER:
+    return WHOLE;
+  case TACIT_OP_DOT: {
+    interval_t sum = {0, 0};
+    for (uint32_t i = 0; i < n->c; i++) {
+      interval_t term = product(a->of[a->graph->lists[n->a + i]], a->of[a->graph->lists[n->b + i]]);
+      sum = outwards(sum.lo + term.lo, sum.hi + term.hi);
     }
-    case TACIT_OP_LOOKUP: return of_lookup(a, n);
-    case TACIT_OP_ADD:
-      if (a->box != NULL && are_whole(x, y)) {
-        return (interval_t){x.lo + y.lo, x.hi + y.hi};
-      }
-      return outwards(x.lo + y.lo, x.hi + y.hi);
-    case TACIT_OP_SUB:
-      if (a->box != NULL && are_whole(x, y)) {
-        return (interval_t){x.lo - y.hi, x.hi - y.lo};
-      }
-      return outwards(x.lo - y.hi, x.hi - y.lo);
-    case TACIT_OP_MUL: {
-      const tacit_graph_node_t *p = tacit_graph_at(a->graph, n->a), *q = tacit_graph_at(a->graph, n->b);
-      if (n->a == n->b) {
-        return square(x);
-      }
-      interval_t both = product(x, y);
-      bool are_opposite = p->op == TACIT_OP_INV_LOGIT && q->op == TACIT_OP_INV_LOGIT &&
-                          ((tacit_graph_at(a->graph, p->a)->op == TACIT_OP_NEG && tacit_graph_at(a->graph, p->a)->a == q->a) ||
-                           (tacit_graph_at(a->graph, q->a)->op == TACIT_OP_NEG && tacit_graph_at(a->graph, q->a)->a == p->a));
-      return are_opposite ? (interval_t){fmax(both.lo, 0), fmin(both.hi, 0.25 * (1 + 1e-9))} : both;
+    return sum;
+  }
+  case TACIT_OP_LOOKUP:
+    return of_lookup(a, n);
+  case TACIT_OP_ADD:
+    if (a->box != NULL && are_whole(x, y)) {
+      return (interval_t){x.lo + y.lo, x.hi + y.hi};
     }
-    case TACIT_OP_DIV: return quotient(x, y);
-    case TACIT_OP_POW: return power(x, y);
-    case TACIT_OP_MIN: return (interval_t){fmin(x.lo, y.lo), fmin(x.hi, y.hi)};
-    case TACIT_OP_MAX: return (interval_t){fmax(x.lo, y.lo), fmax(x.hi, y.hi)};
-    case TACIT_OP_LGAMMA_DIFF:
-    case TACIT_OP_DIGAMMA_DIFF: return gamma_difference((tacit_op_t)n->op, x, y);
-    case TACIT_OP_LOG_ADD_EXP:
-      return loosely(tacit_op_value(TACIT_OP_LOG_ADD_EXP, x.lo, y.lo, 0), tacit_op_value(TACIT_OP_LOG_ADD_EXP, x.hi, y.hi, 0));
-    case TACIT_OP_LESS: return comparison(x.hi < y.lo, x.lo >= y.hi);
-    case TACIT_OP_AT_MOST: return comparison(x.hi <= y.lo, x.lo > y.hi);
-    case TACIT_OP_EQUAL: return comparison(x.lo >= y.hi && x.hi <= y.lo, x.hi < y.lo || x.lo > y.hi);
-    case TACIT_OP_SELECT: return x.lo > 0 || x.hi < 0 ? y : x.lo >= 0 && x.hi <= 0 ? z : hull(y, z);
-    default: return of_one((tacit_op_t)n->op, x);
+    return outwards(x.lo + y.lo, x.hi + y.hi);
+  case TACIT_OP_SUB:
+    if (a->box != NULL && are_whole(x, y)) {
+      return (interval_t){x.lo - y.hi, x.hi - y.lo};
+    }
+    return outwards(x.lo - y.hi, x.hi - y.lo);
+  case TACIT_OP_MUL: {
+    const tacit_graph_node_t *p = tacit_graph_at(a->graph, n->a), *q = tacit_graph_at(a->graph, n->b);
+    if (n->a == n->b) {
+      return square(x);
+    }
+    interval_t both = product(x, y);
+    bool are_opposite =
+        p->op == TACIT_OP_INV_LOGIT && q->op == TACIT_OP_INV_LOGIT &&
+        ((tacit_graph_at(a->graph, p->a)->op == TACIT_OP_NEG && tacit_graph_at(a->graph, p->a)->a == q->a) ||
+         (tacit_graph_at(a->graph, q->a)->op == TACIT_OP_NEG && tacit_graph_at(a->graph, q->a)->a == p->a));
+    return are_opposite ? (interval_t){fmax(both.lo, 0), fmin(both.hi, 0.25 * (1 + 1e-9))} : both;
+  }
+  case TACIT_OP_DIV:
+    return quotient(x, y);
+  case TACIT_OP_POW:
+    return power(x, y);
+  case TACIT_OP_MIN:
+    return (interval_t){fmin(x.lo, y.lo), fmin(x.hi, y.hi)};
+  case TACIT_OP_MAX:
+    return (interval_t){fmax(x.lo, y.lo), fmax(x.hi, y.hi)};
+  case TACIT_OP_LGAMMA_DIFF:
+  case TACIT_OP_DIGAMMA_DIFF:
+    return gamma_difference((tacit_op_t)n->op, x, y);
+  case TACIT_OP_LOG_ADD_EXP:
+    return loosely(tacit_op_value(TACIT_OP_LOG_ADD_EXP, x.lo, y.lo, 0),
+                   tacit_op_value(TACIT_OP_LOG_ADD_EXP, x.hi, y.hi, 0));
+  case TACIT_OP_LESS:
+    return comparison(x.hi < y.lo, x.lo >= y.hi);
+  case TACIT_OP_AT_MOST:
+    return comparison(x.hi <= y.lo, x.lo > y.hi);
+  case TACIT_OP_EQUAL:
+    return comparison(x.lo >= y.hi && x.hi <= y.lo, x.hi < y.lo || x.lo > y.hi);
+  case TACIT_OP_SELECT:
+    return x.lo > 0 || x.hi < 0 ? y : x.lo >= 0 && x.hi <= 0 ? z : hull(y, z);
+  default:
+    return of_one((tacit_op_t)n->op, x);
   }
 }
 
@@ -240,8 +289,10 @@ static void analyse(analysis_t *a) {
   for (tacit_node_t node = 1; node < a->graph->n_nodes; node++) {
     if (a->needed[node]) {
       a->of[node] = a->box == NULL ? as_float(of_node(a, node)) : of_node(a, node);
-      if (a->box == NULL && tacit_graph_rate(a->graph, node) == TACIT_RATE_DATA && tacit_layout_find(a->layout, 1, &node) != SIZE_MAX) {
-        a->of[node] = tacit_graph_at(a->graph, node)->op == TACIT_OP_COLUMN ? a->of[node] : rounded(a->of[node]);
+      if (a->box == NULL && tacit_graph_rate(a->graph, node) == TACIT_RATE_DATA &&
+          tacit_layout_find(a->layout, 1, &node) != SIZE_MAX) {
+        a->of[node] =
+            tacit_graph_at(a->graph, node)->op == TACIT_OP_COLUMN ? a->of[node] : rounded(a->of[node]);
       }
     }
   }
@@ -294,7 +345,8 @@ static void raise_bounds(tacit_compiled_t *p, const analysis_t *a) {
   p->grad_bound = fmax(p->grad_bound, sqrt(square_sum) * ROUND_UP);
 }
 
-/* Columns that are taken one value at a time: as many as make at most MAX_CASES cases, those of fewest values first. */
+/* Columns that are taken one value at a time: as many as make at most MAX_CASES cases, those of fewest values
+ * first. */
 static size_t choose_cases(const tacit_graph_t *g, uint8_t *is_chosen) {
   size_t n_cases = 1;
   for (size_t values = 1; values <= MAX_VALUES; values++) {
@@ -312,11 +364,13 @@ static size_t choose_cases(const tacit_graph_t *g, uint8_t *is_chosen) {
 tacit_status_t tacit_compiled_bound(tacit_compiled_t *p, tacit_error_t *err) {
   const tacit_graph_t *g = p->graph;
   double *fixed = tacit_alloc(g->n_columns, sizeof *fixed);
-  uint8_t *chosen = tacit_alloc_zero(g->n_columns, sizeof *chosen), *needed = tacit_alloc_zero(g->n_nodes, sizeof *needed);
+  uint8_t *chosen = tacit_alloc_zero(g->n_columns, sizeof *chosen),
+          *needed = tacit_alloc_zero(g->n_nodes, sizeof *needed);
   interval_t *of = tacit_alloc_zero(g->n_nodes, sizeof *of);
   p->row_bound = tacit_alloc_zero(p->n_rows, sizeof *p->row_bound);
   p->column_bound = tacit_alloc_zero(p->layout.n_columns, sizeof *p->column_bound);
-  bool ok = fixed != NULL && chosen != NULL && needed != NULL && of != NULL && p->row_bound != NULL && p->column_bound != NULL;
+  bool ok = fixed != NULL && chosen != NULL && needed != NULL && of != NULL && p->row_bound != NULL &&
+            p->column_bound != NULL;
   if (ok) {
     mark(p, needed);
     size_t n_cases = choose_cases(g, chosen);
@@ -354,5 +408,6 @@ double tacit_compiled_grad_bound(const tacit_compiled_t *p, double *of_piece) {
 }
 
 void tacit_graph_range(const tacit_graph_t *graph, const uint8_t *needed, const double *box, double *of) {
-  analyse(&(analysis_t){.graph = graph, .needed = needed, .box = (const interval_t *)box, .of = (interval_t *)of});
+  analyse(&(analysis_t){
+      .graph = graph, .needed = needed, .box = (const interval_t *)box, .of = (interval_t *)of});
 }

@@ -15,13 +15,14 @@ typedef struct builder {
   tacit_code_t *code;
   uint32_t *order; /* nodes in the order of their instructions */
   size_t n_order;
-  uint8_t *seen;       /* (n_nodes): 1 on the stack, 2 in order */
+  uint8_t *seen;         /* (n_nodes): 1 on the stack, 2 in order */
   uint32_t *last, *uses; /* (n_nodes): the last instruction that looks at a node; how many do */
-  uint32_t *where;     /* (n_nodes): its operand */
+  uint32_t *where;       /* (n_nodes): its operand */
   uint32_t *stack;
   size_t n_stack, stack_capacity;
-  uint32_t *first_root, *next_root; /* (n_nodes), (n_roots): the outputs that a node is written to, from 1; 0: no more */
-  uint32_t *vacant;    /* registers */
+  uint32_t *first_root,
+      *next_root;   /* (n_nodes), (n_roots): the outputs that a node is written to, from 1; 0: no more */
+  uint32_t *vacant; /* registers */
   size_t n_vacant;
   bool is_float, failed; /* is_float: columns are operands as they lie */
 } builder_t;
@@ -125,18 +126,23 @@ static void emit(builder_t *b, tacit_instruction_t in) {
   code->instructions[code->n_instructions++] = in;
 }
 
-/* A product that only a sum, a difference or a change of sign looks at is computed with it. *op: how; *other: NONE of the last. */
+/* A product that only a sum, a difference or a change of sign looks at is computed with it. *op: how; *other:
+ * NONE of the last. */
 static tacit_node_t product_of(const builder_t *b, tacit_node_t sum, tacit_node_t *other, uint32_t *op) {
   tacit_node_t operand[3], inner[3];
   uint32_t of = tacit_graph_at(b->graph, sum)->op;
   bool is_difference = of == TACIT_OP_SUB, is_negation = of == TACIT_OP_NEG;
   bool is_computed = b->leaves->leaf(b->leaves->user, sum).kind == TACIT_LEAF_COMPUTED;
-  unsigned n = is_computed && (of == TACIT_OP_ADD || is_difference || is_negation) ? operands_of(b, sum, operand) : 0;
+  unsigned n =
+      is_computed && (of == TACIT_OP_ADD || is_difference || is_negation) ? operands_of(b, sum, operand) : 0;
   for (unsigned i = 0; i < n; i++) {
-    if (b->uses[operand[i]] == 1 && b->first_root[operand[i]] == 0 && tacit_graph_at(b->graph, operand[i])->op == TACIT_OP_MUL &&
-        operands_of(b, operand[i], inner) == 2) {
+    if (b->uses[operand[i]] == 1 && b->first_root[operand[i]] == 0 &&
+        tacit_graph_at(b->graph, operand[i])->op == TACIT_OP_MUL && operands_of(b, operand[i], inner) == 2) {
       *other = is_negation ? NONE : operand[1 - i];
-      *op = is_negation ? TACIT_MACHINE_NEG_MUL : !is_difference ? TACIT_MACHINE_MUL_ADD : i == 0 ? TACIT_MACHINE_MUL_SUB : TACIT_MACHINE_SUB_MUL;
+      *op = is_negation      ? TACIT_MACHINE_NEG_MUL
+            : !is_difference ? TACIT_MACHINE_MUL_ADD
+            : i == 0         ? TACIT_MACHINE_MUL_SUB
+                             : TACIT_MACHINE_SUB_MUL;
       return operand[i];
     }
   }
@@ -183,7 +189,9 @@ static void give_back(builder_t *b, size_t k, unsigned n, const tacit_node_t *op
 static void copy_to_outputs(builder_t *b, tacit_node_t node) {
   uint32_t from = b->where[node];
   for (uint32_t r = b->first_root[node]; r != 0; r = b->next_root[r - 1]) {
-    emit(b, (tacit_instruction_t){.op = TACIT_MACHINE_COPY, .d = TACIT_OPERAND_OUTPUT | (r - 1), .a = from, .b = from, .c = from});
+    emit(b,
+         (tacit_instruction_t){
+             .op = TACIT_MACHINE_COPY, .d = TACIT_OPERAND_OUTPUT | (r - 1), .a = from, .b = from, .c = from});
   }
 }
 
@@ -197,7 +205,8 @@ static void emit_node(builder_t *b, size_t k) {
     return;
   }
   if (leaf.kind == TACIT_LEAF_UNIFORM || (leaf.kind == TACIT_LEAF_COLUMN && b->is_float)) {
-    b->where[node] = (leaf.kind == TACIT_LEAF_UNIFORM ? TACIT_OPERAND_UNIFORM : TACIT_OPERAND_COLUMN) | leaf.number;
+    b->where[node] =
+        (leaf.kind == TACIT_LEAF_UNIFORM ? TACIT_OPERAND_UNIFORM : TACIT_OPERAND_COLUMN) | leaf.number;
     copy_to_outputs(b, node);
     return;
   }
@@ -208,7 +217,11 @@ static void emit_node(builder_t *b, size_t k) {
   if (leaf.kind == TACIT_LEAF_COLUMN) {
     in = (tacit_instruction_t){.op = TACIT_MACHINE_LOAD, .a = leaf.number};
   } else if (leaf.kind == TACIT_LEAF_TABLE) {
-    in = (tacit_instruction_t){.op = TACIT_OP_LOOKUP, .a = b->where[leaf.index], .b = leaf.scalar, .n = leaf.n, .first = (float)leaf.first};
+    in = (tacit_instruction_t){.op = TACIT_OP_LOOKUP,
+                               .a = b->where[leaf.index],
+                               .b = leaf.scalar,
+                               .n = leaf.n,
+                               .first = (float)leaf.first};
     give_back(b, k, 1, &leaf.index);
   } else if (n->op == TACIT_OP_DOT) {
     in.a = b->leaves->dot_column(b->leaves->user, node);
@@ -264,8 +277,9 @@ static bool constants_to_float(tacit_code_t *code) {
   return code->constants_float != NULL;
 }
 
-tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph, const tacit_leaves_t *leaves, size_t n_roots,
-                                const tacit_node_t *roots, bool is_float, tacit_error_t *err) {
+tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph, const tacit_leaves_t *leaves,
+                                size_t n_roots, const tacit_node_t *roots, bool is_float,
+                                tacit_error_t *err) {
   size_t n = graph->n_nodes;
   *code = (tacit_code_t){.n_outputs = n_roots};
   builder_t b = {.graph = graph, .leaves = leaves, .code = code, .is_float = is_float};
@@ -277,8 +291,8 @@ tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph, 
   b.vacant = tacit_alloc_zero(n, sizeof *b.vacant);
   b.first_root = tacit_alloc_zero(n, sizeof *b.first_root);
   b.next_root = tacit_alloc_zero(n_roots, sizeof *b.next_root);
-  b.failed = b.first_root == NULL || b.next_root == NULL || b.order == NULL || b.seen == NULL || b.last == NULL || b.uses == NULL ||
-             b.where == NULL || b.vacant == NULL;
+  b.failed = b.first_root == NULL || b.next_root == NULL || b.order == NULL || b.seen == NULL ||
+             b.last == NULL || b.uses == NULL || b.where == NULL || b.vacant == NULL;
   for (size_t r = 0; r < n_roots && !b.failed; r++) {
     b.next_root[r] = b.first_root[roots[r]];
     b.first_root[roots[r]] = (uint32_t)r + 1;

@@ -5,7 +5,12 @@
 #include "program/machine.h"
 
 /* How a node comes to the program; what is not given is computed from its operands. */
-typedef enum tacit_leaf_kind { TACIT_LEAF_COMPUTED = 0, TACIT_LEAF_UNIFORM, TACIT_LEAF_COLUMN, TACIT_LEAF_TABLE } tacit_leaf_kind_t;
+typedef enum tacit_leaf_kind {
+  TACIT_LEAF_COMPUTED = 0,
+  TACIT_LEAF_UNIFORM,
+  TACIT_LEAF_COLUMN,
+  TACIT_LEAF_TABLE
+} tacit_leaf_kind_t;
 
 typedef struct tacit_leaf {
   tacit_leaf_kind_t kind;
@@ -15,7 +20,8 @@ typedef struct tacit_leaf {
   double first;       /* table: the index of its first entry */
 } tacit_leaf_t;
 
-/* Given by the caller: what a node is, the first column of a dot product, the first of its scalars. All must be known for what is reached. */
+/* Given by the caller: what a node is, the first column of a dot product, the first of its scalars. All must
+ * be known for what is reached. */
 typedef struct tacit_leaves {
   const void *user;
   tacit_leaf_t (*leaf)(const void *user, tacit_node_t node);
@@ -24,7 +30,8 @@ typedef struct tacit_leaves {
 } tacit_leaves_t;
 
 /* A program, for a machine of floats or of doubles, that writes roots[i] to output i. */
-TACIT_MUST_USE tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph, const tacit_leaves_t *leaves, size_t n_roots,
+TACIT_MUST_USE tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph,
+                                               const tacit_leaves_t *leaves, size_t n_roots,
                                                const tacit_node_t *roots, bool is_float, tacit_error_t *err);
 void tacit_code_clear(tacit_code_t *code);
 

@@ -1,4 +1,5 @@
-/* Whether two programs say the same of records: what was released given one of them can then be read by the other, whose prior may differ. */
+/* Whether two programs say the same of records: what was released given one of them can then be read by the
+ * other, whose prior may differ. */
 #include <sodium.h>
 #include <string.h>
 
@@ -21,9 +22,13 @@ typedef struct digests {
 
 typedef crypto_generichash_state state_t;
 
-static void put(state_t *state, const void *bytes, size_t n) { (void)crypto_generichash_update(state, bytes, n); }
+static void put(state_t *state, const void *bytes, size_t n) {
+  (void)crypto_generichash_update(state, bytes, n);
+}
 
-static void put_node(state_t *state, const digests_t *d, tacit_node_t node) { put(state, d->of[node].bytes, DIGEST); }
+static void put_node(state_t *state, const digests_t *d, tacit_node_t node) {
+  put(state, d->of[node].bytes, DIGEST);
+}
 
 static void put_list(state_t *state, const digests_t *d, size_t at, size_t n) {
   for (size_t i = 0; i < n; i++) {
@@ -37,7 +42,8 @@ static void put_column(state_t *state, const tacit_graph_column_t *column) {
   put(state, numbers, sizeof numbers);
 }
 
-/* Operands of what commutes stand in the order in which their nodes were made, which other statements change. */
+/* Operands of what commutes stand in the order in which their nodes were made, which other statements change.
+ */
 static void put_operands(state_t *state, const digests_t *d, const tacit_graph_node_t *n) {
   unsigned arity = tacit_op_arity((tacit_op_t)n->op);
   tacit_node_t operand[3] = {n->a, n->b, n->c};
@@ -91,8 +97,10 @@ static bool are_same(const digests_t *a, tacit_node_t of_a, const digests_t *b, 
 /* How outcomes arise. */
 static bool have_same_outcomes(const digests_t *a, const digests_t *b) {
   const tacit_graph_response_t *x = &a->graph->response, *y = &b->graph->response;
-  bool same = a->graph->n_responses == b->graph->n_responses && strcmp(x->distribution, y->distribution) == 0 && x->n_args == y->n_args &&
-              are_same(a, x->value, b, y->value) && are_same(a, x->density, b, y->density) && are_same(a, x->seen, b, y->seen) &&
+  bool same = a->graph->n_responses == b->graph->n_responses &&
+              strcmp(x->distribution, y->distribution) == 0 && x->n_args == y->n_args &&
+              are_same(a, x->value, b, y->value) && are_same(a, x->density, b, y->density) &&
+              are_same(a, x->seen, b, y->seen) &&
               a->graph->is_followed_to_bound == b->graph->is_followed_to_bound;
   for (size_t i = 0; same && i < x->n_args; i++) {
     same = are_same(a, x->args[i], b, y->args[i]);
@@ -100,8 +108,10 @@ static bool have_same_outcomes(const digests_t *a, const digests_t *b) {
   return same;
 }
 
-/* The packed columns, and the quantities of the schema that they are made from: releases are about them in their order. */
-static bool have_same_columns(const tacit_compiled_t *p, const digests_t *a, const tacit_compiled_t *q, const digests_t *b) {
+/* The packed columns, and the quantities of the schema that they are made from: releases are about them in
+ * their order. */
+static bool have_same_columns(const tacit_compiled_t *p, const digests_t *a, const tacit_compiled_t *q,
+                              const digests_t *b) {
   bool same = p->layout.n_columns == q->layout.n_columns && p->n_sources == q->n_sources;
   for (size_t j = 0; same && j < p->layout.n_columns; j++) {
     same = are_same(a, p->layout.columns[j], b, q->layout.columns[j]);
@@ -112,17 +122,20 @@ static bool have_same_columns(const tacit_compiled_t *p, const digests_t *a, con
   return same;
 }
 
-static tacit_status_t compare(const tacit_compiled_t *p, const digests_t *a, const tacit_compiled_t *q, const digests_t *b, tacit_error_t *err) {
-  const char *what = p->graph->n_parameters != q->graph->n_parameters     ? "other parameters"
+static tacit_status_t compare(const tacit_compiled_t *p, const digests_t *a, const tacit_compiled_t *q,
+                              const digests_t *b, tacit_error_t *err) {
+  const char *what = p->graph->n_parameters != q->graph->n_parameters  ? "other parameters"
                      : !are_same(a, p->record_root, b, q->record_root) ? "another likelihood of a record"
-                     : !have_same_outcomes(a, b)                        ? "another distribution of the outcome"
-                     : !have_same_columns(p, a, q, b)                   ? "the columns in another order"
-                                                                        : NULL;
+                     : !have_same_outcomes(a, b)                       ? "another distribution of the outcome"
+                     : !have_same_columns(p, a, q, b)                  ? "the columns in another order"
+                                                                       : NULL;
   return what == NULL ? TACIT_OK
-                      : tacit_error_set(err, TACIT_ERR_DATA, "program", "the programs are not the same but for the prior: one has %s", what);
+                      : tacit_error_set(err, TACIT_ERR_DATA, "program",
+                                        "the programs are not the same but for the prior: one has %s", what);
 }
 
-tacit_status_t tacit_program_compare_records(const tacit_program_t *a, const tacit_program_t *b, tacit_error_t *err) {
+tacit_status_t tacit_program_compare_records(const tacit_program_t *a, const tacit_program_t *b,
+                                             tacit_error_t *err) {
   digests_t of_a, of_b = {0};
   bool ok = digest_all(&of_a, a->compiled->graph) && digest_all(&of_b, b->compiled->graph);
   tacit_status_t status = ok ? compare(a->compiled, &of_a, b->compiled, &of_b, err) : tacit_error_memory(err);

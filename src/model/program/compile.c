@@ -7,7 +7,8 @@
 
 enum { NONE = TACIT_NODE_NONE, MAX_TERMS = 20000 };
 
-/* What is left of a sum without the terms that are free of parameters; NONE: nothing. *budget: nodes that may still be looked at. */
+/* What is left of a sum without the terms that are free of parameters; NONE: nothing. *budget: nodes that may
+ * still be looked at. */
 static tacit_node_t dependent(tacit_graph_t *g, tacit_node_t node, unsigned depth, size_t *budget) {
   const tacit_graph_node_t n = *tacit_graph_at(g, node);
   if ((n.rate & TACIT_RATE_PARAMETER) == 0) {
@@ -109,7 +110,8 @@ static bool lay_out(tacit_compiled_t *p) {
 static void set_pieces(tacit_compiled_t *p) {
   for (size_t i = 0; i < p->record_gradient.n_slopes; i++) {
     const tacit_slope_t *slope = &p->record_gradient.slopes[i];
-    tacit_piece_t piece = {.kind = slope->kind, .row = place_of(p, slope->row), .parameter = slope->parameter, .n = slope->n};
+    tacit_piece_t piece = {
+        .kind = slope->kind, .row = place_of(p, slope->row), .parameter = slope->parameter, .n = slope->n};
     if (slope->kind == TACIT_PIECE_LINEAR) {
       piece.column = tacit_layout_find(&p->layout, slope->n, p->graph->lists + slope->data);
     } else if (slope->kind == TACIT_PIECE_GATHER) {
@@ -133,12 +135,13 @@ static tacit_status_t collect_public(tacit_compiled_t *p, const tacit_survey_t *
   for (size_t i = 0; i < prior->n_slopes; i++) {
     roots[i + 1] = prior->slopes[i].row;
   }
-  tacit_status_t status = tacit_kernel_collect(&p->kernels[TACIT_ROLE_PRIOR], p->graph, survey, &p->layout, true, false,
-                                               prior->n_slopes + 1, roots, err);
+  tacit_status_t status = tacit_kernel_collect(&p->kernels[TACIT_ROLE_PRIOR], p->graph, survey, &p->layout,
+                                               true, false, prior->n_slopes + 1, roots, err);
   for (size_t i = 0; i < p->graph->n_reported; i++) {
     roots[i] = p->graph->reported[i].value;
   }
-  TACIT_THEN(status, tacit_kernel_collect(&p->kernels[TACIT_ROLE_REPORT], p->graph, survey, &p->layout, true, false, p->graph->n_reported, roots, err));
+  TACIT_THEN(status, tacit_kernel_collect(&p->kernels[TACIT_ROLE_REPORT], p->graph, survey, &p->layout, true,
+                                          false, p->graph->n_reported, roots, err));
   tacit_free(roots);
   return status;
 }
@@ -150,24 +153,27 @@ static tacit_status_t translate(tacit_compiled_t *p, tacit_error_t *err) {
     tacit_survey_clear(&survey);
     return tacit_error_memory(err);
   }
-  tacit_status_t status = tacit_kernel_collect(&p->kernels[TACIT_ROLE_ROWS], p->graph, &survey, &p->layout, false, false, p->n_rows,
-                                               p->rows, err);
-  TACIT_THEN(status, tacit_kernel_collect(&p->kernels[TACIT_ROLE_LOG_LIK], p->graph, &survey, &p->layout, true, false, 1, &p->record_root, err));
+  tacit_status_t status = tacit_kernel_collect(&p->kernels[TACIT_ROLE_ROWS], p->graph, &survey, &p->layout,
+                                               false, false, p->n_rows, p->rows, err);
+  TACIT_THEN(status, tacit_kernel_collect(&p->kernels[TACIT_ROLE_LOG_LIK], p->graph, &survey, &p->layout,
+                                          true, false, 1, &p->record_root, err));
   if (status == TACIT_OK) {
     size_t n_roots;
     tacit_node_t roots[4];
     status = tacit_response_prepare(p, &n_roots, roots, err);
-    TACIT_THEN(status, tacit_kernel_collect(&p->kernels[TACIT_ROLE_RESPONSE], p->graph, &survey, &p->layout, true, false, n_roots, roots, err));
+    TACIT_THEN(status, tacit_kernel_collect(&p->kernels[TACIT_ROLE_RESPONSE], p->graph, &survey, &p->layout,
+                                            true, false, n_roots, roots, err));
   }
   TACIT_THEN(status, collect_public(p, &survey, err));
   TACIT_THEN(status, tacit_response_settle(p, err));
-  if (status == TACIT_OK && p->layout.n_columns == 0) { /* records of which nothing is asked still are records */
+  if (status == TACIT_OK &&
+      p->layout.n_columns == 0) { /* records of which nothing is asked still are records */
     status = tacit_layout_add(&p->layout, 1, &zero) ? TACIT_OK : tacit_error_memory(err);
   }
   if (status == TACIT_OK) {
     p->raw.n_columns = p->graph->n_columns;
-    status = tacit_kernel_collect(&p->kernels[TACIT_ROLE_DATA], p->graph, &survey, &p->raw, true, true, p->layout.n_columns,
-                                  p->layout.columns, err);
+    status = tacit_kernel_collect(&p->kernels[TACIT_ROLE_DATA], p->graph, &survey, &p->raw, true, true,
+                                  p->layout.n_columns, p->layout.columns, err);
   }
   for (int role = 0; role < TACIT_ROLE_COUNT && status == TACIT_OK; role++) {
     status = tacit_kernel_build(&p->kernels[role], err);
@@ -202,8 +208,8 @@ static bool make_room(tacit_compiled_t *p, const char *name) {
   p->labels = tacit_alloc_zero(g->n_reported, sizeof *p->labels);
   p->names = tacit_alloc_zero(g->n_reported, sizeof *p->names);
   p->unit_scale = tacit_alloc_zero(g->n_parameters, sizeof *p->unit_scale);
-  return p->name != NULL && p->rows != NULL && p->pieces != NULL && p->sources != NULL && p->labels != NULL && p->names != NULL &&
-         p->unit_scale != NULL;
+  return p->name != NULL && p->rows != NULL && p->pieces != NULL && p->sources != NULL && p->labels != NULL &&
+         p->names != NULL && p->unit_scale != NULL;
 }
 
 static tacit_status_t compile(tacit_compiled_t *p, const char *name, tacit_error_t *err) {
@@ -227,7 +233,8 @@ static tacit_status_t compile(tacit_compiled_t *p, const char *name, tacit_error
   return status;
 }
 
-tacit_status_t tacit_compile(tacit_compiled_t **program, tacit_graph_t *graph, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_compile(tacit_compiled_t **program, tacit_graph_t *graph, const char *name,
+                             tacit_error_t *err) {
   *program = NULL;
   tacit_compiled_t *p = tacit_alloc_zero(1, sizeof *p);
   if (p == NULL) {
@@ -282,33 +289,40 @@ tacit_model_t tacit_compiled_model(const tacit_compiled_t *p) {
   void *ctx = (void *)(uintptr_t)p;
   size_t dim = p->graph->n_parameters;
   return (tacit_model_t){
-      .records = {.name = p->name,
-                  .dim = dim,
-                  .n_columns = p->layout.n_columns,
-                  .grad_bound = p->grad_bound,
-                  .ratio_bound = isfinite(p->grad_bound) ? tacit_program_ratio_bound : NULL,
-                  .log_lik = tacit_program_log_lik,
-                  .log_lik_blocks = tacit_program_log_lik_blocks,
-                  .grad = tacit_program_grad,
-                  .n_features = p->layout.n_features,
-                  .n_pieces = p->n_pieces,
-                  .n_rows = p->n_rows,
-                  .pieces = p->pieces,
-                  .rows = tacit_program_rows,
-                  .curvature_bound = isfinite(p->grad_bound) ? tacit_program_curvature_bound : NULL,
-                  .curvature = isfinite(p->grad_bound) ? tacit_program_curvature : NULL,
-                  .n_others = p->response.obstacle == NULL && p->response.distribution == NULL ? p->response.n_values : 0,
-                  .no_others = p->response.is_at_random && p->response.obstacle == NULL ? "its outcome is censored at times of which nothing is known"
-                                                                                        : p->response.obstacle,
-                  .others = p->response.obstacle == NULL && !p->response.is_at_random ? tacit_program_others : NULL,
-                  .responses = p->response.obstacle == NULL ? tacit_program_responses : NULL,
-                  .hazards = p->response.obstacle == NULL && p->response.is_at_random ? tacit_program_hazards : NULL,
-                  .outcome = p->response.obstacle == NULL ? p->response.packed[p->response.value.column] : 0,
-                  .seen = p->response.obstacle == NULL && p->response.is_censored ? p->response.packed[p->response.seen.column] : SIZE_MAX,
-                  .unseen = p->response.obstacle == NULL && p->response.is_censored ? -p->response.seen.b / p->response.seen.a : 0,
-                  .of_outcome = p->response.is_derived,
-                  .made_up = p->response.obstacle == NULL ? tacit_program_made_up : NULL,
-                  .ctx = ctx},
+      .records =
+          {.name = p->name,
+           .dim = dim,
+           .n_columns = p->layout.n_columns,
+           .grad_bound = p->grad_bound,
+           .ratio_bound = isfinite(p->grad_bound) ? tacit_program_ratio_bound : NULL,
+           .log_lik = tacit_program_log_lik,
+           .log_lik_blocks = tacit_program_log_lik_blocks,
+           .grad = tacit_program_grad,
+           .n_features = p->layout.n_features,
+           .n_pieces = p->n_pieces,
+           .n_rows = p->n_rows,
+           .pieces = p->pieces,
+           .rows = tacit_program_rows,
+           .curvature_bound = isfinite(p->grad_bound) ? tacit_program_curvature_bound : NULL,
+           .curvature = isfinite(p->grad_bound) ? tacit_program_curvature : NULL,
+           .n_others =
+               p->response.obstacle == NULL && p->response.distribution == NULL ? p->response.n_values : 0,
+           .no_others = p->response.is_at_random && p->response.obstacle == NULL
+                            ? "its outcome is censored at times of which nothing is known"
+                            : p->response.obstacle,
+           .others = p->response.obstacle == NULL && !p->response.is_at_random ? tacit_program_others : NULL,
+           .responses = p->response.obstacle == NULL ? tacit_program_responses : NULL,
+           .hazards = p->response.obstacle == NULL && p->response.is_at_random ? tacit_program_hazards : NULL,
+           .outcome = p->response.obstacle == NULL ? p->response.packed[p->response.value.column] : 0,
+           .seen = p->response.obstacle == NULL && p->response.is_censored
+                       ? p->response.packed[p->response.seen.column]
+                       : SIZE_MAX,
+           .unseen = p->response.obstacle == NULL && p->response.is_censored
+                         ? -p->response.seen.b / p->response.seen.a
+                         : 0,
+           .of_outcome = p->response.is_derived,
+           .made_up = p->response.obstacle == NULL ? tacit_program_made_up : NULL,
+           .ctx = ctx},
       .parameters = {.dim = dim,
                      .n_reported = p->graph->n_reported,
                      .labels = p->labels,
@@ -324,4 +338,6 @@ const char *const *tacit_compiled_sources(const tacit_compiled_t *p, size_t *n) 
   return p->sources;
 }
 
-const char *tacit_compiled_parameter_name(const tacit_compiled_t *p, size_t parameter) { return p->graph->parameters[parameter].name; }
+const char *tacit_compiled_parameter_name(const tacit_compiled_t *p, size_t parameter) {
+  return p->graph->parameters[parameter].name;
+}

@@ -10,7 +10,13 @@
 #include "program/reverse.h"
 
 typedef enum tacit_role {
-  TACIT_ROLE_LOG_LIK, TACIT_ROLE_ROWS, TACIT_ROLE_RESPONSE, TACIT_ROLE_PRIOR, TACIT_ROLE_REPORT, TACIT_ROLE_DATA, TACIT_ROLE_COUNT
+  TACIT_ROLE_LOG_LIK,
+  TACIT_ROLE_ROWS,
+  TACIT_ROLE_RESPONSE,
+  TACIT_ROLE_PRIOR,
+  TACIT_ROLE_REPORT,
+  TACIT_ROLE_DATA,
+  TACIT_ROLE_COUNT
 } tacit_role_t;
 
 /* What a thread works with. */
@@ -27,13 +33,13 @@ typedef struct tacit_workspace {
 
 /* Where other responses of a record come from (response.c). */
 typedef struct tacit_response {
-  const char *obstacle;      /* why there are none; NULL: there are */
+  const char *obstacle;                          /* why there are none; NULL: there are */
   const struct tacit_distribution *distribution; /* NULL: of whole numbers, all of which are gone through */
   tacit_affine_t value, seen;
   bool is_censored, is_at_random; /* at_random: at times of which nothing is known */
-  size_t n_values;           /* of whole numbers */
-  bool *is_derived;          /* (n packed columns): depends on the response */
-  size_t *packed;            /* (n columns of the graph): where it is packed, SIZE_MAX: it is not */
+  size_t n_values;                /* of whole numbers */
+  bool *is_derived;               /* (n packed columns): depends on the response */
+  size_t *packed;                 /* (n columns of the graph): where it is packed, SIZE_MAX: it is not */
 } tacit_response_t;
 
 struct tacit_compiled {
@@ -51,7 +57,7 @@ struct tacit_compiled {
   size_t n_sources;
   const char **labels, **names;
   double *unit_scale;
-  double *row_bound; /* (n_rows) */
+  double *row_bound;    /* (n_rows) */
   double *column_bound; /* (n_columns): sup |x| of a packed column */
   double grad_bound;
   pthread_key_t key;
@@ -61,8 +67,8 @@ struct tacit_compiled {
 };
 
 /*
- * Room for n_theta parameter vectors until it is given back: the calling thread's own, or, out of memory, the spare one, which serves one
- * vector at a time.
+ * Room for n_theta parameter vectors until it is given back: the calling thread's own, or, out of memory, the
+ * spare one, which serves one vector at a time.
  */
 tacit_workspace_t *tacit_workspace_take(const tacit_compiled_t *program, size_t n_theta, bool *is_spare);
 void tacit_workspace_give_back(const tacit_compiled_t *program, bool is_spare);
@@ -76,25 +82,31 @@ TACIT_MUST_USE tacit_status_t tacit_compiled_bound(tacit_compiled_t *program, ta
 TACIT_MUST_USE tacit_status_t tacit_compiled_scale(tacit_compiled_t *program, tacit_error_t *err);
 
 /*
- * response.c. Find out what other responses can be made from: packs what they need, and says what the kernel of the response computes,
- * roots (4), returning their number.
+ * response.c. Find out what other responses can be made from: packs what they need, and says what the kernel
+ * of the response computes, roots (4), returning their number.
  */
-TACIT_MUST_USE tacit_status_t tacit_response_prepare(tacit_compiled_t *program, size_t *n_roots, tacit_node_t *roots, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_response_prepare(tacit_compiled_t *program, size_t *n_roots,
+                                                     tacit_node_t *roots, tacit_error_t *err);
 /* Once the layout is complete. */
 TACIT_MUST_USE tacit_status_t tacit_response_settle(tacit_compiled_t *program, tacit_error_t *err);
 void tacit_response_clear(tacit_response_t *response);
-void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights);
-void tacit_program_hazards(const void *ctx, const float *record, const double *theta, const double *distribution, uint64_t seed, size_t n, float *blocks,
+void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n,
+                          float *blocks, double *weights);
+void tacit_program_hazards(const void *ctx, const float *record, const double *theta,
+                           const double *distribution, uint64_t seed, size_t n, float *blocks,
                            double *weights);
-void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
-                             double *weights);
+void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed,
+                             size_t n, double *values, bool *is_seen, double *weights);
 void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records);
 
 /* evaluate.c: the functions of models. */
-void tacit_program_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out);
-void tacit_program_log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta, double *out);
+void tacit_program_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                           double *out);
+void tacit_program_log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                                  const double *theta, double *out);
 void tacit_program_grad(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
-void tacit_program_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const float *theta, float *out);
+void tacit_program_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                        const float *theta, float *out);
 double tacit_program_ratio_bound(const void *ctx, const double *theta, const double *theta_prop);
 void tacit_program_curvature_bound(const void *ctx, const double *theta, double *bound);
 void tacit_program_curvature(const void *ctx, const double *x, const double *theta, double *weights);

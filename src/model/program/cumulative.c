@@ -1,6 +1,6 @@
 /*
- * Cumulative distributions of known numbers: the incomplete gamma and beta functions, by series where they converge fast and by continued
- * fractions elsewhere, as logarithms of either tail.
+ * Cumulative distributions of known numbers: the incomplete gamma and beta functions, by series where they
+ * converge fast and by continued fractions elsewhere, as logarithms of either tail.
  */
 #include "program/cumulative.h"
 
@@ -49,7 +49,8 @@ static void gamma_tails(double a, double x, double tails[2]) {
 static double beta_fraction(double a, double b, double x) {
   double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), h = d;
   for (int m = 1; m < MOST_TERMS; m++) {
-    double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+           odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
     d = 1 / (1 + even * d);
     c = 1 + even / c;
     h *= d * c;
@@ -99,7 +100,11 @@ static const struct {
   const char *name;
   size_t n; /* arguments, the outcome among them; from the second, less the location, they are positive */
   void (*tails)(const double *x, double *tails);
-} distributions[] = {{"gamma", 3, of_gamma}, {"inv_gamma", 3, of_inv_gamma}, {"chi_square", 2, of_chi_square}, {"beta", 3, of_beta}, {"student_t", 4, of_student}};
+} distributions[] = {{"gamma", 3, of_gamma},
+                     {"inv_gamma", 3, of_inv_gamma},
+                     {"chi_square", 2, of_chi_square},
+                     {"beta", 3, of_beta},
+                     {"student_t", 4, of_student}};
 
 bool tacit_cumulative(const char *name, size_t n, const double *x, double *value) {
   for (size_t i = 0; i < sizeof distributions / sizeof distributions[0]; i++) {

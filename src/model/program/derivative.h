@@ -10,9 +10,10 @@ typedef struct tacit_adjoint {
 } tacit_adjoint_t;
 
 /*
- * `adjoint` times the derivative of an arithmetic node by operand i. *at may be set to another node that the operand is a function of,
- * when the derivative is by that one.
+ * `adjoint` times the derivative of an arithmetic node by operand i. *at may be set to another node that the
+ * operand is a function of, when the derivative is by that one.
  */
-tacit_node_t tacit_derivative(tacit_graph_t *graph, tacit_node_t node, unsigned i, tacit_node_t adjoint, tacit_node_t *at);
+tacit_node_t tacit_derivative(tacit_graph_t *graph, tacit_node_t node, unsigned i, tacit_node_t adjoint,
+                              tacit_node_t *at);
 
 #endif

@@ -1,4 +1,5 @@
-/* Draws from the distributions of the library: by quantiles where there are closed ones, else from gamma and normal numbers. */
+/* Draws from the distributions of the library: by quantiles where there are closed ones, else from gamma and
+ * normal numbers. */
 #include "program/distribution.h"
 
 #include <math.h>
@@ -15,7 +16,8 @@ static double inverse_logit(double x) { return 1 / (1 + exp(-x)); }
 
 /* [MarsagliaTsang2000a]: shape >= 1 by rejection, below by a power of a uniform number. */
 static double gamma_of(uniforms_t *s, double shape) {
-  double boost = shape < 1 ? pow(next(s), 1 / shape) : 1, d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / sqrt(9 * d);
+  double boost = shape < 1 ? pow(next(s), 1 / shape) : 1, d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3,
+         c = 1 / sqrt(9 * d);
   for (int i = 0; i < 1000; i++) { /* accepted 19 times of 20; the end is for shapes that are no numbers */
     double z = normal(s), v = pow(1 + c * z, 3);
     if (v > 0 && log(next(s)) < 0.5 * z * z + d - d * v + d * log(v)) {
@@ -52,7 +54,8 @@ static double binomial_of(uniforms_t *s, double n, double p) {
   return p >= 0 && p <= 1 ? count : NAN;
 }
 
-/* The time of the m-th event says whether it is within the rate, and how many are to come or are left [Devroye1986, X.3]. */
+/* The time of the m-th event says whether it is within the rate, and how many are to come or are left
+ * [Devroye1986, X.3]. */
 static double poisson_of(uniforms_t *s, double rate) {
   double count = 0, product = 1;
   if (!(rate >= 0 && rate < 0x1p52)) {
@@ -72,7 +75,9 @@ static double poisson_of(uniforms_t *s, double rate) {
   return count;
 }
 
-static double neg_binomial_of(uniforms_t *s, double mean, double phi) { return poisson_of(s, gamma_of(s, phi) / phi * mean); }
+static double neg_binomial_of(uniforms_t *s, double mean, double phi) {
+  return poisson_of(s, gamma_of(s, phi) / phi * mean);
+}
 
 /* Given at least one event: the first comes before the rate, the others after it. */
 static double some_poisson(uniforms_t *s, double rate) {
@@ -99,61 +104,131 @@ static double some_neg_binomial(uniforms_t *s, double mean, double phi) {
 
 /* ---- distributions: arguments as the library has them ---- */
 
-static double of_normal(const double *a, double u, uniforms_t *s) { return (void)s, a[0] + a[1] * quantile(u); }
-static double of_std_normal(const double *a, double u, uniforms_t *s) { return (void)s, (void)a, quantile(u); }
+static double of_normal(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] + a[1] * quantile(u);
+}
+static double of_std_normal(const double *a, double u, uniforms_t *s) {
+  return (void)s, (void)a, quantile(u);
+}
 static double of_lognormal(const double *a, double u, uniforms_t *s) { return exp(of_normal(a, u, s)); }
 static double of_student(const double *a, double u, uniforms_t *s) {
   return a[1] + a[2] * quantile(u) / sqrt(gamma_of(s, 0.5 * a[0]) / (0.5 * a[0]));
 }
-static double of_cauchy(const double *a, double u, uniforms_t *s) { return (void)s, a[0] + a[1] * tan(3.14159265358979323846 * (u - 0.5)); }
-static double of_logistic(const double *a, double u, uniforms_t *s) { return (void)s, a[0] + a[1] * (log(u) - log1p(-u)); }
+static double of_cauchy(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] + a[1] * tan(3.14159265358979323846 * (u - 0.5));
+}
+static double of_logistic(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] + a[1] * (log(u) - log1p(-u));
+}
 static double of_laplace(const double *a, double u, uniforms_t *s) {
   return (void)s, a[0] + a[1] * (u < 0.5 ? log(2 * u) : -log(2 - 2 * u));
 }
-static double of_gumbel(const double *a, double u, uniforms_t *s) { return (void)s, a[0] - a[1] * log(-log(u)); }
-static double of_uniform(const double *a, double u, uniforms_t *s) { return (void)s, a[0] + (a[1] - a[0]) * u; }
+static double of_gumbel(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] - a[1] * log(-log(u));
+}
+static double of_uniform(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] + (a[1] - a[0]) * u;
+}
 static double of_skew_normal(const double *a, double u, uniforms_t *s) {
   double delta = a[2] / sqrt(1 + a[2] * a[2]);
   return a[0] + a[1] * (delta * fabs(quantile(u)) + sqrt(1 - delta * delta) * normal(s));
 }
-static double of_exp_mod_normal(const double *a, double u, uniforms_t *s) { return of_normal(a, u, s) - log(next(s)) / a[2]; }
+static double of_exp_mod_normal(const double *a, double u, uniforms_t *s) {
+  return of_normal(a, u, s) - log(next(s)) / a[2];
+}
 static double of_exponential(const double *a, double u, uniforms_t *s) { return (void)s, -log1p(-u) / a[0]; }
-static double of_weibull(const double *a, double u, uniforms_t *s) { return (void)s, a[1] * pow(-log1p(-u), 1 / a[0]); }
-static double of_frechet(const double *a, double u, uniforms_t *s) { return (void)s, a[1] * pow(-log(u), -1 / a[0]); }
-static double of_loglogistic(const double *a, double u, uniforms_t *s) { return (void)s, a[0] * pow(u / (1 - u), 1 / a[1]); }
-static double of_gompertz(const double *a, double u, uniforms_t *s) { return (void)s, log1p(-a[0] / a[1] * log(u)) / a[0]; }
-static double of_rayleigh(const double *a, double u, uniforms_t *s) { return (void)s, a[0] * sqrt(-2 * log1p(-u)); }
-static double of_pareto(const double *a, double u, uniforms_t *s) { return (void)s, a[0] * exp(-log(u) / a[1]); }
-static double of_pareto_type_2(const double *a, double u, uniforms_t *s) { return (void)s, a[0] + a[1] * expm1(-log(u) / a[2]); }
-static double of_generalized_pareto(const double *a, double u, uniforms_t *s) { return (void)s, a[1] / a[0] * expm1(-a[0] * log(u)); }
+static double of_weibull(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[1] * pow(-log1p(-u), 1 / a[0]);
+}
+static double of_frechet(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[1] * pow(-log(u), -1 / a[0]);
+}
+static double of_loglogistic(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] * pow(u / (1 - u), 1 / a[1]);
+}
+static double of_gompertz(const double *a, double u, uniforms_t *s) {
+  return (void)s, log1p(-a[0] / a[1] * log(u)) / a[0];
+}
+static double of_rayleigh(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] * sqrt(-2 * log1p(-u));
+}
+static double of_pareto(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] * exp(-log(u) / a[1]);
+}
+static double of_pareto_type_2(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[0] + a[1] * expm1(-log(u) / a[2]);
+}
+static double of_generalized_pareto(const double *a, double u, uniforms_t *s) {
+  return (void)s, a[1] / a[0] * expm1(-a[0] * log(u));
+}
 static double of_gamma(const double *a, double u, uniforms_t *s) { return (void)u, gamma_of(s, a[0]) / a[1]; }
-static double of_inv_gamma(const double *a, double u, uniforms_t *s) { return (void)u, a[1] / gamma_of(s, a[0]); }
-static double of_chi_square(const double *a, double u, uniforms_t *s) { return (void)u, 2 * gamma_of(s, 0.5 * a[0]); }
+static double of_inv_gamma(const double *a, double u, uniforms_t *s) {
+  return (void)u, a[1] / gamma_of(s, a[0]);
+}
+static double of_chi_square(const double *a, double u, uniforms_t *s) {
+  return (void)u, 2 * gamma_of(s, 0.5 * a[0]);
+}
 static double of_beta(const double *a, double u, uniforms_t *s) { return (void)u, beta_of(s, a[0], a[1]); }
-static double of_beta_proportion(const double *a, double u, uniforms_t *s) { return (void)u, beta_of(s, a[0] * a[1], (1 - a[0]) * a[1]); }
-static double of_hurdle_lognormal(const double *a, double u, uniforms_t *s) { return next(s) < a[2] ? 0 : of_lognormal(a, u, s); }
-static double of_hurdle_gamma(const double *a, double u, uniforms_t *s) { return next(s) < a[2] ? 0 : of_gamma(a, u, s); }
+static double of_beta_proportion(const double *a, double u, uniforms_t *s) {
+  return (void)u, beta_of(s, a[0] * a[1], (1 - a[0]) * a[1]);
+}
+static double of_hurdle_lognormal(const double *a, double u, uniforms_t *s) {
+  return next(s) < a[2] ? 0 : of_lognormal(a, u, s);
+}
+static double of_hurdle_gamma(const double *a, double u, uniforms_t *s) {
+  return next(s) < a[2] ? 0 : of_gamma(a, u, s);
+}
 
 static double of_bernoulli(const double *a, double u, uniforms_t *s) { return (void)s, u < a[0]; }
-static double of_bernoulli_logit(const double *a, double u, uniforms_t *s) { return (void)s, u < inverse_logit(a[0]); }
-static double of_bernoulli_probit(const double *a, double u, uniforms_t *s) { return (void)s, quantile(u) < a[0]; }
-static double of_binomial(const double *a, double u, uniforms_t *s) { return (void)u, binomial_of(s, a[0], a[1]); }
-static double of_binomial_logit(const double *a, double u, uniforms_t *s) { return (void)u, binomial_of(s, a[0], inverse_logit(a[1])); }
-static double of_beta_binomial(const double *a, double u, uniforms_t *s) { return (void)u, binomial_of(s, a[0], beta_of(s, a[1], a[2])); }
+static double of_bernoulli_logit(const double *a, double u, uniforms_t *s) {
+  return (void)s, u < inverse_logit(a[0]);
+}
+static double of_bernoulli_probit(const double *a, double u, uniforms_t *s) {
+  return (void)s, quantile(u) < a[0];
+}
+static double of_binomial(const double *a, double u, uniforms_t *s) {
+  return (void)u, binomial_of(s, a[0], a[1]);
+}
+static double of_binomial_logit(const double *a, double u, uniforms_t *s) {
+  return (void)u, binomial_of(s, a[0], inverse_logit(a[1]));
+}
+static double of_beta_binomial(const double *a, double u, uniforms_t *s) {
+  return (void)u, binomial_of(s, a[0], beta_of(s, a[1], a[2]));
+}
 static double of_poisson(const double *a, double u, uniforms_t *s) { return (void)u, poisson_of(s, a[0]); }
-static double of_poisson_log(const double *a, double u, uniforms_t *s) { return (void)u, poisson_of(s, exp(a[0])); }
-static double of_neg_binomial(const double *a, double u, uniforms_t *s) { return (void)u, poisson_of(s, gamma_of(s, a[0]) / a[1]); }
-static double of_neg_binomial_2(const double *a, double u, uniforms_t *s) { return (void)u, neg_binomial_of(s, a[0], a[1]); }
-static double of_neg_binomial_2_log(const double *a, double u, uniforms_t *s) { return (void)u, neg_binomial_of(s, exp(a[0]), a[1]); }
-static double of_geometric_logit(const double *a, double u, uniforms_t *s) { return (void)s, floor(log(u) / -log1p(exp(a[0]))); }
-static double of_zero_inflated_poisson(const double *a, double u, uniforms_t *s) { return u < a[1] ? 0 : poisson_of(s, a[0]); }
-static double of_zero_inflated_poisson_log(const double *a, double u, uniforms_t *s) { return u < a[1] ? 0 : poisson_of(s, exp(a[0])); }
-static double of_zero_inflated_neg_binomial(const double *a, double u, uniforms_t *s) { return u < a[2] ? 0 : neg_binomial_of(s, exp(a[0]), a[1]); }
+static double of_poisson_log(const double *a, double u, uniforms_t *s) {
+  return (void)u, poisson_of(s, exp(a[0]));
+}
+static double of_neg_binomial(const double *a, double u, uniforms_t *s) {
+  return (void)u, poisson_of(s, gamma_of(s, a[0]) / a[1]);
+}
+static double of_neg_binomial_2(const double *a, double u, uniforms_t *s) {
+  return (void)u, neg_binomial_of(s, a[0], a[1]);
+}
+static double of_neg_binomial_2_log(const double *a, double u, uniforms_t *s) {
+  return (void)u, neg_binomial_of(s, exp(a[0]), a[1]);
+}
+static double of_geometric_logit(const double *a, double u, uniforms_t *s) {
+  return (void)s, floor(log(u) / -log1p(exp(a[0])));
+}
+static double of_zero_inflated_poisson(const double *a, double u, uniforms_t *s) {
+  return u < a[1] ? 0 : poisson_of(s, a[0]);
+}
+static double of_zero_inflated_poisson_log(const double *a, double u, uniforms_t *s) {
+  return u < a[1] ? 0 : poisson_of(s, exp(a[0]));
+}
+static double of_zero_inflated_neg_binomial(const double *a, double u, uniforms_t *s) {
+  return u < a[2] ? 0 : neg_binomial_of(s, exp(a[0]), a[1]);
+}
 static double of_zero_inflated_binomial(const double *a, double u, uniforms_t *s) {
   return u < a[2] ? 0 : binomial_of(s, a[0], inverse_logit(a[1]));
 }
-static double of_hurdle_poisson(const double *a, double u, uniforms_t *s) { return u < a[1] ? 0 : some_poisson(s, exp(a[0])); }
-static double of_hurdle_neg_binomial(const double *a, double u, uniforms_t *s) { return u < a[2] ? 0 : some_neg_binomial(s, exp(a[0]), a[1]); }
+static double of_hurdle_poisson(const double *a, double u, uniforms_t *s) {
+  return u < a[1] ? 0 : some_poisson(s, exp(a[0]));
+}
+static double of_hurdle_neg_binomial(const double *a, double u, uniforms_t *s) {
+  return u < a[2] ? 0 : some_neg_binomial(s, exp(a[0]), a[1]);
+}
 
 static const tacit_distribution_t distributions[] = {
     {"normal", 2, true, true, of_normal},

@@ -1,7 +1,8 @@
 /*
- * A compiled program as a model's functions. Each thread has room of its own, where what depends on parameters alone is kept for as long
- * as it is asked for the same ones: nothing that a caller could tell but by the time it takes. Without memory for it, one spare workspace is
- * shared, one parameter vector after another.
+ * A compiled program as a model's functions. Each thread has room of its own, where what depends on
+ * parameters alone is kept for as long as it is asked for the same ones: nothing that a caller could tell but
+ * by the time it takes. Without memory for it, one spare workspace is shared, one parameter vector after
+ * another.
  */
 #include <math.h>
 #include <string.h>
@@ -42,7 +43,8 @@ tacit_workspace_t *tacit_workspace_new(const tacit_compiled_t *program, size_t n
   workspace->block = tacit_alloc_zero(program->layout.n_columns * 16, sizeof *workspace->block);
   workspace->raw = tacit_alloc_zero(program->graph->n_columns * 16, sizeof *workspace->raw);
   workspace->out = tacit_alloc_zero(n_out * 16, sizeof *workspace->out);
-  if (!ok || workspace->theta == NULL || workspace->rows == NULL || workspace->raw == NULL || workspace->block == NULL || workspace->out == NULL) {
+  if (!ok || workspace->theta == NULL || workspace->rows == NULL || workspace->raw == NULL ||
+      workspace->block == NULL || workspace->out == NULL) {
     tacit_workspace_free(workspace);
     return NULL;
   }
@@ -54,7 +56,8 @@ static tacit_workspace_t *own_workspace(const tacit_compiled_t *program, size_t 
   if (workspace != NULL && workspace->capacity >= n_theta) {
     return workspace;
   }
-  tacit_compiled_t *owner = (tacit_compiled_t *)(uintptr_t)program; /* the list of workspaces alone changes, under its lock */
+  tacit_compiled_t *owner =
+      (tacit_compiled_t *)(uintptr_t)program; /* the list of workspaces alone changes, under its lock */
   tacit_workspace_t *larger = tacit_workspace_new(program, n_theta);
   if (larger == NULL || pthread_setspecific(program->key, larger) != 0) {
     tacit_workspace_free(larger);
@@ -91,31 +94,36 @@ void tacit_workspace_give_back(const tacit_compiled_t *program, bool is_spare) {
 }
 
 /* theta is of floats or of doubles. */
-static void run(const tacit_compiled_t *program, tacit_role_t role, const float *block, size_t n_blocks, size_t n_theta,
-                const double *theta, const float *theta_float, void *out) {
+static void run(const tacit_compiled_t *program, tacit_role_t role, const float *block, size_t n_blocks,
+                size_t n_theta, const double *theta, const float *theta_float, void *out) {
   bool is_spare;
   tacit_workspace_t *workspace = tacit_workspace_take(program, n_theta, &is_spare);
-  size_t dim = program->graph->n_parameters, n_roots = program->kernels[role].n_roots, at_a_time = is_spare ? 1 : n_theta;
+  size_t dim = program->graph->n_parameters, n_roots = program->kernels[role].n_roots,
+         at_a_time = is_spare ? 1 : n_theta;
   size_t size = program->kernels[role].is_double ? sizeof(double) : sizeof(float);
   for (size_t k = 0; k < n_theta; k += at_a_time) {
     for (size_t i = 0; i < at_a_time * dim; i++) {
       workspace->theta[i] = theta_float != NULL ? (double)theta_float[k * dim + i] : theta[k * dim + i];
     }
     tacit_work_prepare(workspace->work[role], at_a_time, dim, workspace->theta);
-    tacit_work_run(workspace->work[role], block, n_blocks, at_a_time, n_theta * n_roots * 16, (char *)out + k * n_roots * 16 * size);
+    tacit_work_run(workspace->work[role], block, n_blocks, at_a_time, n_theta * n_roots * 16,
+                   (char *)out + k * n_roots * 16 * size);
   }
   tacit_workspace_give_back(program, is_spare);
 }
 
-void tacit_program_log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const double *theta, double *out) {
+void tacit_program_log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                                  const double *theta, double *out) {
   run(ctx, TACIT_ROLE_LOG_LIK, block, n_blocks, n_theta, theta, NULL, out);
 }
 
-void tacit_program_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
+void tacit_program_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
+                           double *out) {
   tacit_program_log_lik_blocks(ctx, block, 1, n_theta, theta, out);
 }
 
-void tacit_program_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_theta, const float *theta, float *out) {
+void tacit_program_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                        const float *theta, float *out) {
   run(ctx, TACIT_ROLE_ROWS, block, n_blocks, n_theta, NULL, theta, out);
 }
 
@@ -145,7 +153,8 @@ void tacit_program_grad(const void *ctx, const float *block, size_t n_theta, con
         workspace->theta[i] = (double)theta[k * dim + i];
       }
       tacit_work_prepare(workspace->work[TACIT_ROLE_ROWS], is_spare ? 1 : n_theta, dim, workspace->theta);
-      tacit_work_run(workspace->work[TACIT_ROLE_ROWS], block, 1, is_spare ? 1 : n_theta, n_theta * n_rows * 16, workspace->rows);
+      tacit_work_run(workspace->work[TACIT_ROLE_ROWS], block, 1, is_spare ? 1 : n_theta,
+                     n_theta * n_rows * 16, workspace->rows);
     }
     for (size_t i = 0; i < program->n_pieces; i++) {
       const float *row = workspace->rows + ((is_spare ? 0 : k) * n_rows + program->pieces[i].row) * 16;
@@ -160,7 +169,8 @@ double tacit_program_log_prior(const void *ctx, const double *theta, double *gra
   bool is_spare;
   tacit_workspace_t *workspace = tacit_workspace_take(program, 1, &is_spare);
   tacit_work_prepare(workspace->work[TACIT_ROLE_PRIOR], 1, program->graph->n_parameters, theta);
-  tacit_work_run(workspace->work[TACIT_ROLE_PRIOR], NULL, 1, 1, program->kernels[TACIT_ROLE_PRIOR].n_roots * 16, workspace->out);
+  tacit_work_run(workspace->work[TACIT_ROLE_PRIOR], NULL, 1, 1,
+                 program->kernels[TACIT_ROLE_PRIOR].n_roots * 16, workspace->out);
   double value = workspace->out[0];
   if (grad != NULL) {
     memset(grad, 0, program->graph->n_parameters * sizeof *grad);
@@ -177,7 +187,8 @@ void tacit_program_report(const void *ctx, const double *theta, double *reported
   bool is_spare;
   tacit_workspace_t *workspace = tacit_workspace_take(program, 1, &is_spare);
   tacit_work_prepare(workspace->work[TACIT_ROLE_REPORT], 1, program->graph->n_parameters, theta);
-  tacit_work_run(workspace->work[TACIT_ROLE_REPORT], NULL, 1, 1, program->kernels[TACIT_ROLE_REPORT].n_roots * 16, workspace->out);
+  tacit_work_run(workspace->work[TACIT_ROLE_REPORT], NULL, 1, 1,
+                 program->kernels[TACIT_ROLE_REPORT].n_roots * 16, workspace->out);
   for (size_t i = 0; i < program->graph->n_reported; i++) {
     reported[i] = workspace->out[i * 16];
   }
@@ -185,8 +196,9 @@ void tacit_program_report(const void *ctx, const double *theta, double *reported
 }
 
 /*
- * |l(theta') - l(theta)| is at most the sum over pieces of sup |row| times the most that the piece's part of theta' - theta can weigh: the
- * change along the segment between the two, whose every gradient obeys the bounds. 1e-9 exceeds the rounding of the sums.
+ * |l(theta') - l(theta)| is at most the sum over pieces of sup |row| times the most that the piece's part of
+ * theta' - theta can weigh: the change along the segment between the two, whose every gradient obeys the
+ * bounds. 1e-9 exceeds the rounding of the sums.
  */
 double tacit_program_ratio_bound(const void *ctx, const double *theta, const double *theta_prop) {
   const tacit_compiled_t *program = ctx;
@@ -197,7 +209,8 @@ double tacit_program_ratio_bound(const void *ctx, const double *theta, const dou
     for (size_t j = 0; j < piece->n; j++) {
       size_t at = piece->parameter + j * (piece->kind == TACIT_PIECE_GATHER ? piece->stride : 1);
       double change = fabs(theta_prop[at] - theta[at]);
-      weight = piece->kind == TACIT_PIECE_LINEAR ? weight + change * program->column_bound[piece->column + j] : fmax(weight, change);
+      weight = piece->kind == TACIT_PIECE_LINEAR ? weight + change * program->column_bound[piece->column + j]
+                                                 : fmax(weight, change);
     }
     if (weight > 0) {
       sum += weight * program->row_bound[piece->row];
@@ -216,8 +229,10 @@ void tacit_program_curvature_bound(const void *ctx, const double *theta, double 
   for (size_t i = 0; i < program->n_pieces; i++) {
     const tacit_piece_t *piece = &program->pieces[i];
     for (size_t j = 0; j < piece->n; j++) {
-      double x = piece->kind == TACIT_PIECE_LINEAR ? program->column_bound[piece->column + j] : 1, most = program->row_bound[piece->row] * x;
-      bound[piece->parameter + j * (piece->kind == TACIT_PIECE_GATHER ? piece->stride : 1)] = fmax(most * most, 1e-12);
+      double x = piece->kind == TACIT_PIECE_LINEAR ? program->column_bound[piece->column + j] : 1,
+             most = program->row_bound[piece->row] * x;
+      bound[piece->parameter + j * (piece->kind == TACIT_PIECE_GATHER ? piece->stride : 1)] =
+          fmax(most * most, 1e-12);
     }
   }
 }
@@ -232,7 +247,8 @@ void tacit_program_curvature(const void *ctx, const double *x, const double *the
     workspace->block[i] = (float)x[i / 16];
   }
   tacit_work_prepare(workspace->work[TACIT_ROLE_ROWS], 1, dim, theta);
-  tacit_work_run(workspace->work[TACIT_ROLE_ROWS], workspace->block, 1, 1, program->n_rows * 16, workspace->rows);
+  tacit_work_run(workspace->work[TACIT_ROLE_ROWS], workspace->block, 1, 1, program->n_rows * 16,
+                 workspace->rows);
   memset(weights, 0, dim * sizeof *weights);
   for (size_t i = 0; i < program->n_pieces; i++) {
     const tacit_piece_t *piece = &program->pieces[i];

@@ -26,17 +26,25 @@ bool tacit_graph_affine(const tacit_graph_t *g, tacit_node_t node, tacit_affine_
   const tacit_graph_node_t *n = tacit_graph_at(g, node);
   double k = 0;
   bool is_left = n->op != TACIT_OP_COLUMN && n->op != TACIT_OP_NEG && tacit_graph_is_constant(g, n->b, &k);
-  bool is_right = !is_left && (n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL) && tacit_graph_is_constant(g, n->a, &k);
+  bool is_right = !is_left && (n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL) &&
+                  tacit_graph_is_constant(g, n->a, &k);
   if (n->op == TACIT_OP_COLUMN) {
     *found = (tacit_affine_t){.column = n->a, .a = 1};
     return true;
   }
-  if ((n->op != TACIT_OP_NEG && !is_left && !is_right) || !tacit_graph_affine(g, is_right ? n->b : n->a, found)) {
+  if ((n->op != TACIT_OP_NEG && !is_left && !is_right) ||
+      !tacit_graph_affine(g, is_right ? n->b : n->a, found)) {
     return false;
   }
-  double scale = n->op == TACIT_OP_MUL ? k : n->op == TACIT_OP_DIV ? 1 / k : n->op == TACIT_OP_NEG || (n->op == TACIT_OP_SUB && is_right) ? -1 : 1;
-  double shift = n->op == TACIT_OP_ADD || (n->op == TACIT_OP_SUB && is_right) ? k : n->op == TACIT_OP_SUB ? -k : 0;
-  bool is_known = n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL || n->op == TACIT_OP_DIV || n->op == TACIT_OP_NEG;
+  double scale = n->op == TACIT_OP_MUL                                          ? k
+                 : n->op == TACIT_OP_DIV                                        ? 1 / k
+                 : n->op == TACIT_OP_NEG || (n->op == TACIT_OP_SUB && is_right) ? -1
+                                                                                : 1;
+  double shift = n->op == TACIT_OP_ADD || (n->op == TACIT_OP_SUB && is_right) ? k
+                 : n->op == TACIT_OP_SUB                                      ? -k
+                                                                              : 0;
+  bool is_known = n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL ||
+                  n->op == TACIT_OP_DIV || n->op == TACIT_OP_NEG;
   *found = (tacit_affine_t){.column = found->column, .a = scale * found->a, .b = scale * found->b + shift};
   return is_known && isfinite(found->a) && fabs(found->a) > 0 && isfinite(found->b);
 }
@@ -55,14 +63,16 @@ static tacit_node_t dot(tacit_graph_t *g, const tacit_graph_node_t *n, const tac
 }
 
 /* Elements from `from` to below `to`. */
-static tacit_node_t choose(tacit_graph_t *g, const tacit_graph_node_t *n, const tacit_node_t *moved, uint32_t from, uint32_t to) {
+static tacit_node_t choose(tacit_graph_t *g, const tacit_graph_node_t *n, const tacit_node_t *moved,
+                           uint32_t from, uint32_t to) {
   if (to - from == 1) {
     return moved[g->lists[n->b + from]];
   }
   uint32_t middle = from + (to - from) / 2;
   tacit_node_t low = choose(g, n, moved, from, middle), high = choose(g, n, moved, middle, to);
   tacit_node_t bound = tacit_graph_constant(g, n->value + (double)middle);
-  return tacit_graph_apply(g, TACIT_OP_SELECT, tacit_graph_apply(g, TACIT_OP_LESS, moved[n->a], bound, NONE), low, high);
+  return tacit_graph_apply(g, TACIT_OP_SELECT, tacit_graph_apply(g, TACIT_OP_LESS, moved[n->a], bound, NONE),
+                           low, high);
 }
 
 tacit_node_t tacit_graph_expand(tacit_graph_t *g, tacit_node_t root) {
@@ -81,8 +91,10 @@ tacit_node_t tacit_graph_expand(tacit_graph_t *g, tacit_node_t root) {
         moved[node] = choose(g, &n, moved, 0, n.c);
       } else if (needed[node]) {
         unsigned arity = tacit_op_arity((tacit_op_t)n.op);
-        moved[node] = arity == 0 ? node
-                                 : tacit_graph_apply(g, (tacit_op_t)n.op, moved[n.a], arity > 1 ? moved[n.b] : NONE, arity > 2 ? moved[n.c] : NONE);
+        moved[node] = arity == 0
+                          ? node
+                          : tacit_graph_apply(g, (tacit_op_t)n.op, moved[n.a], arity > 1 ? moved[n.b] : NONE,
+                                              arity > 2 ? moved[n.c] : NONE);
       }
     }
     result = g->status == TACIT_OK ? moved[root] : NONE;

@@ -1,7 +1,8 @@
 /*
- * Can the density of a record be 0 or infinite within the public bounds? Such a record would count as nothing. Intervals tell terms that
- * are finite everywhere; of others columns and parameters are tried, corners first, until one is found that is not. What was found is a
- * case, not a suspicion: nothing is refused for what intervals do not see. A number that only overflows is none.
+ * Can the density of a record be 0 or infinite within the public bounds? Such a record would count as
+ * nothing. Intervals tell terms that are finite everywhere; of others columns and parameters are tried,
+ * corners first, until one is found that is not. What was found is a case, not a suspicion: nothing is
+ * refused for what intervals do not see. A number that only overflows is none.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,7 @@ enum { NONE = TACIT_NODE_NONE, MAX_WORK = 1 << 22, MAX_POINTS = 600, N_PARAMETER
 
 typedef struct search {
   tacit_graph_t *graph;
-  size_t n;          /* nodes up to the term */
+  size_t n; /* nodes up to the term */
   uint8_t *needed, *infinite;
   double *x, *theta, *value; /* (n_columns), (n_parameters), (n) */
   tacit_node_t *stack;
@@ -27,19 +28,27 @@ static double evaluate(const search_t *s, tacit_node_t node) {
   const uint32_t *lists = s->graph->lists;
   double sum = 0;
   switch (n->op) {
-    case TACIT_OP_CONSTANT: return n->value;
-    case TACIT_OP_COLUMN: return s->x[n->a];
-    case TACIT_OP_PARAMETER: return s->theta[n->a];
-    case TACIT_OP_ADD: return s->value[n->a] + s->value[n->b];
-    case TACIT_OP_SUB: return s->value[n->a] - s->value[n->b];
-    case TACIT_OP_MUL: return s->value[n->a] * s->value[n->b];
-    case TACIT_OP_DOT:
-      for (uint32_t i = 0; i < n->c; i++) {
-        sum += s->value[lists[n->a + i]] * s->value[lists[n->b + i]];
-      }
-      return sum;
-    case TACIT_OP_LOOKUP: return s->value[lists[n->b + (uint32_t)fmin(fmax(s->value[n->a] - n->value, 0), n->c - 1.0)]];
-    default: return tacit_op_value((tacit_op_t)n->op, s->value[n->a], s->value[n->b], s->value[n->c]);
+  case TACIT_OP_CONSTANT:
+    return n->value;
+  case TACIT_OP_COLUMN:
+    return s->x[n->a];
+  case TACIT_OP_PARAMETER:
+    return s->theta[n->a];
+  case TACIT_OP_ADD:
+    return s->value[n->a] + s->value[n->b];
+  case TACIT_OP_SUB:
+    return s->value[n->a] - s->value[n->b];
+  case TACIT_OP_MUL:
+    return s->value[n->a] * s->value[n->b];
+  case TACIT_OP_DOT:
+    for (uint32_t i = 0; i < n->c; i++) {
+      sum += s->value[lists[n->a + i]] * s->value[lists[n->b + i]];
+    }
+    return sum;
+  case TACIT_OP_LOOKUP:
+    return s->value[lists[n->b + (uint32_t)fmin(fmax(s->value[n->a] - n->value, 0), n->c - 1.0)]];
+  default:
+    return tacit_op_value((tacit_op_t)n->op, s->value[n->a], s->value[n->b], s->value[n->c]);
   }
 }
 
@@ -69,15 +78,24 @@ static bool is_outside(const search_t *s, tacit_node_t node) {
   double a = s->value[n->a];
   bool is_derived = n->rate == TACIT_RATE_DATA;
   switch (n->op) {
-    case TACIT_OP_CONSTANT: return !isfinite(n->value);
-    case TACIT_OP_LOG: return is_derived ? !(a > 0) : a < -slack || a == 0;
-    case TACIT_OP_LOG1P: return is_derived ? !(a > -1) : a < -1 - slack;
-    case TACIT_OP_LOG1M_EXP: return is_derived ? !(a < 0) : a > slack;
-    case TACIT_OP_SQRT: return a < -slack;
-    case TACIT_OP_POW: return isnan(s->value[node]) || (is_derived && a == 0);
-    case TACIT_OP_DIV: return s->value[n->b] == 0;
-    case TACIT_OP_INV_PHI: return is_derived ? !(a > 0 && a < 1) : a < -slack || a > 1 + slack;
-    default: return false;
+  case TACIT_OP_CONSTANT:
+    return !isfinite(n->value);
+  case TACIT_OP_LOG:
+    return is_derived ? !(a > 0) : a < -slack || a == 0;
+  case TACIT_OP_LOG1P:
+    return is_derived ? !(a > -1) : a < -1 - slack;
+  case TACIT_OP_LOG1M_EXP:
+    return is_derived ? !(a < 0) : a > slack;
+  case TACIT_OP_SQRT:
+    return a < -slack;
+  case TACIT_OP_POW:
+    return isnan(s->value[node]) || (is_derived && a == 0);
+  case TACIT_OP_DIV:
+    return s->value[n->b] == 0;
+  case TACIT_OP_INV_PHI:
+    return is_derived ? !(a > 0 && a < 1) : a < -slack || a > 1 + slack;
+  default:
+    return false;
   }
 }
 
@@ -145,14 +163,18 @@ static double pick(const tacit_graph_column_t *c, size_t which, double u) {
   return fmin(fmax(c->is_integer ? nearbyint(x) : x, c->lower), c->upper);
 }
 
-/* All columns low, high and in the middle; each by itself through its values, others in the middle; then any. */
+/* All columns low, high and in the middle; each by itself through its values, others in the middle; then any.
+ */
 static void choose_columns(const search_t *s, size_t point) {
   const tacit_graph_t *g = s->graph;
   size_t n_alone = g->n_columns < 20 ? g->n_columns * 5 : 100;
   for (size_t j = 0; j < g->n_columns; j++) {
     const tacit_graph_column_t *c = &g->columns[j];
     bool is_alone = point >= 5 && point < 5 + n_alone && (point - 5) / 5 == j;
-    size_t which = point < 5 ? point : is_alone ? (point - 5) % 5 : point < 5 + n_alone ? 4 : (size_t)(8 * mixed(point, j));
+    size_t which = point < 5             ? point
+                   : is_alone            ? (point - 5) % 5
+                   : point < 5 + n_alone ? 4
+                                         : (size_t)(8 * mixed(point, j));
     s->x[j] = pick(c, which, mixed(point + 977, j));
   }
   for (size_t j = 0; j < g->n_columns; j++) { /* indicators of one column: its levels exclude each other */
@@ -166,18 +188,22 @@ static void choose_columns(const search_t *s, size_t point) {
 /* Where nothing is known of them, and ordinary distances from there. */
 static void choose_parameters(const search_t *s, size_t point, size_t turn) {
   for (size_t j = 0; j < s->graph->n_parameters; j++) {
-    s->theta[j] = turn == 0 ? 0 : (turn == 1 ? 3 : 1) * (2 * mixed(point + turn * 7919, j) - 1) * (turn == 3 ? 2 : 1);
+    s->theta[j] =
+        turn == 0 ? 0 : (turn == 1 ? 3 : 1) * (2 * mixed(point + turn * 7919, j) - 1) * (turn == 3 ? 2 : 1);
   }
 }
 
-/* Names of the columns and parameters that a cause depends on, where a choice led there those of its condition. */
+/* Names of the columns and parameters that a cause depends on, where a choice led there those of its
+ * condition. */
 static void describe(const search_t *s, tacit_node_t root, tacit_node_t cause, tacit_not_finite_t *found) {
   const tacit_graph_t *g = s->graph;
   memset(s->seen, 0, s->n);
   if (tacit_graph_at(g, cause)->op == TACIT_OP_CONSTANT) {
-    for (tacit_node_t i = root; i > 0; i--) { /* of the choices of this constant, the condition of the one nearest to the root */
+    for (tacit_node_t i = root; i > 0;
+         i--) { /* of the choices of this constant, the condition of the one nearest to the root */
       tacit_node_t operand[3];
-      bool is_choice = s->needed[i] && (tacit_graph_at(g, i)->op == TACIT_OP_SELECT) && live_operands(s, i, operand) == 2;
+      bool is_choice =
+          s->needed[i] && (tacit_graph_at(g, i)->op == TACIT_OP_SELECT) && live_operands(s, i, operand) == 2;
       if (is_choice && operand[1] == cause) {
         cause = operand[0];
         break;
@@ -212,7 +238,8 @@ static tacit_node_t fault_here(const search_t *s, tacit_node_t root) {
   return fault(s, root);
 }
 
-/* Where along column j, from the number at hand, faults end; NaN: none of a few other numbers is without one. */
+/* Where along column j, from the number at hand, faults end; NaN: none of a few other numbers is without one.
+ */
 static double good_end(const search_t *s, tacit_node_t root, size_t j) {
   const tacit_graph_column_t *c = &s->graph->columns[j];
   double bad = s->x[j], start = bad, good = NAN;
@@ -230,12 +257,15 @@ static double good_end(const search_t *s, tacit_node_t root, size_t j) {
     }
   }
   s->x[j] = start;
-  return c->is_integer ? (good > bad ? ceil(good) : floor(good)) : fabs(good) < 1e-9 * (c->upper - c->lower) ? 0 : good;
+  return c->is_integer                               ? (good > bad ? ceil(good) : floor(good))
+         : fabs(good) < 1e-9 * (c->upper - c->lower) ? 0
+                                                     : good;
 }
 
 /*
- * What holds for all parameters is the columns' alone, and of one column there is a bound that would do; where that moves with the parameters it
- * is theirs. False: no fault after all, but a number that rounds to 0 for these parameters alone.
+ * What holds for all parameters is the columns' alone, and of one column there is a bound that would do;
+ * where that moves with the parameters it is theirs. False: no fault after all, but a number that rounds to 0
+ * for these parameters alone.
  */
 static bool finish(search_t *s, tacit_node_t root, size_t point, bool is_edge, tacit_not_finite_t *found) {
   bool is_always = found->n_columns > 0, is_fixed = true;
@@ -244,7 +274,8 @@ static bool finish(search_t *s, tacit_node_t root, size_t point, bool is_edge, t
     choose_parameters(s, point, turn);
     is_always = fault_here(s, root) != NONE;
     double end = is_always && found->n_columns == 1 ? good_end(s, root, found->columns[0]) : (double)NAN;
-    is_fixed = is_fixed && (turn == 0 || isnan(first) == isnan(end)) && !(fabs(end - first) > 1e-4 * (1 + fabs(first)));
+    is_fixed = is_fixed && (turn == 0 || isnan(first) == isnan(end)) &&
+               !(fabs(end - first) > 1e-4 * (1 + fabs(first)));
     first = turn == 0 ? end : first;
   }
   found->n_parameters = is_always && is_fixed ? 0 : found->n_parameters;
@@ -269,14 +300,15 @@ static bool is_suspect(const search_t *s, const double *range) {
     if (!s->needed[i]) {
       continue;
     }
-    bool is_scale = n->op == TACIT_OP_DIV && tacit_graph_rate(s->graph, n->b) <= TACIT_RATE_PARAMETER && range[2 * n->b] >= 0;
+    bool is_scale = n->op == TACIT_OP_DIV && tacit_graph_rate(s->graph, n->b) <= TACIT_RATE_PARAMETER &&
+                    range[2 * n->b] >= 0;
     bool is_far = n->rate == TACIT_RATE_DATA && !(isfinite(range[2 * i]) && isfinite(range[2 * i + 1]));
     bool is_domain = n->op == TACIT_OP_LOG || n->op == TACIT_OP_SQRT || n->op == TACIT_OP_POW ? !(low >= 0)
-                     : n->op == TACIT_OP_LOG1P                                              ? !(low >= -1)
-                     : n->op == TACIT_OP_LOG1M_EXP                                          ? !(high <= 0)
-                     : n->op == TACIT_OP_INV_PHI                                            ? !(low >= 0 && high <= 1)
+                     : n->op == TACIT_OP_LOG1P                                                ? !(low >= -1)
+                     : n->op == TACIT_OP_LOG1M_EXP                                            ? !(high <= 0)
+                     : n->op == TACIT_OP_INV_PHI ? !(low >= 0 && high <= 1)
                      : n->op == TACIT_OP_DIV ? !(range[2 * n->b] > 0 || range[2 * n->b + 1] < 0 || is_scale)
-                                                                                            : s->infinite[i] && n->op == TACIT_OP_SELECT;
+                                             : s->infinite[i] && n->op == TACIT_OP_SELECT;
     if (is_far || is_domain) {
       return true;
     }
@@ -298,7 +330,8 @@ static bool look(search_t *s, tacit_node_t root, tacit_not_finite_t *found) {
       tacit_node_t cause = fault_here(s, root);
       if (cause != NONE) {
         const tacit_graph_node_t *n = tacit_graph_at(s->graph, cause);
-        bool is_edge = n->rate != TACIT_RATE_DATA && ((n->op == TACIT_OP_LOG && s->value[n->a] == 0) || n->op == TACIT_OP_DIV);
+        bool is_edge = n->rate != TACIT_RATE_DATA &&
+                       ((n->op == TACIT_OP_LOG && s->value[n->a] == 0) || n->op == TACIT_OP_DIV);
         *found = (tacit_not_finite_t){0};
         describe(s, root, cause, found);
         if (finish(s, root, point, is_edge, found)) {
@@ -313,7 +346,8 @@ static bool look(search_t *s, tacit_node_t root, tacit_not_finite_t *found) {
 bool tacit_graph_find_not_finite(tacit_graph_t *graph, tacit_node_t term, tacit_not_finite_t *found) {
   tacit_node_t root = graph->status == TACIT_OK ? tacit_graph_dependent(graph, term) : NONE;
   *found = (tacit_not_finite_t){0};
-  root = root == NONE && graph->status == TACIT_OK && tacit_graph_rate(graph, term) == TACIT_RATE_DATA ? term : root;
+  root = root == NONE && graph->status == TACIT_OK && tacit_graph_rate(graph, term) == TACIT_RATE_DATA ? term
+                                                                                                       : root;
   if (root == NONE) {
     return false;
   }
@@ -326,8 +360,8 @@ bool tacit_graph_find_not_finite(tacit_graph_t *graph, tacit_node_t term, tacit_
   s.value = tacit_alloc_zero(s.n, sizeof *s.value);
   s.stack = tacit_alloc(s.n, sizeof *s.stack);
   double *range = tacit_alloc_zero(2 * graph->n_nodes, sizeof *range);
-  bool ok = s.needed != NULL && s.infinite != NULL && s.seen != NULL && s.x != NULL && s.theta != NULL && s.value != NULL && s.stack != NULL &&
-            range != NULL && tacit_graph_bounds(graph, root, range);
+  bool ok = s.needed != NULL && s.infinite != NULL && s.seen != NULL && s.x != NULL && s.theta != NULL &&
+            s.value != NULL && s.stack != NULL && range != NULL && tacit_graph_bounds(graph, root, range);
   bool is_found = false;
   if (ok) {
     tacit_graph_mark(graph, root, s.needed);

@@ -16,7 +16,9 @@ enum { NONE = TACIT_NODE_NONE };
 
 static const char *obstacle_of(const tacit_lower_t *lower) {
   if (lower->not_foretold != NULL || lower->n_outcomes == 0) {
-    return lower->not_foretold != NULL ? lower->not_foretold : "no statement `outcome ~ distribution(...)` says how a record's outcome arises";
+    return lower->not_foretold != NULL
+               ? lower->not_foretold
+               : "no statement `outcome ~ distribution(...)` says how a record's outcome arises";
   }
   for (size_t i = 0; i < lower->n_outcomes; i++) {
     for (size_t k = 0; k < i; k++) {
@@ -30,16 +32,19 @@ static const char *obstacle_of(const tacit_lower_t *lower) {
 }
 
 /* Levels of the column, or its whole numbers. */
-static void name_classes(tacit_forecast_t *f, tacit_forecast_outcome_t *o, const tacit_lowered_outcome_t *from, const tacit_schema_t *schema) {
+static void name_classes(tacit_forecast_t *f, tacit_forecast_outcome_t *o,
+                         const tacit_lowered_outcome_t *from, const tacit_schema_t *schema) {
   const tacit_graph_column_t *column = &f->graph->columns[from->of.column];
   const tacit_column_schema_t *of = schema != NULL ? tacit_schema_find(schema, column->source) : NULL;
   o->n_classes = from->n_classes;
   o->classes = tacit_arena_alloc(&f->arena, o->n_classes, sizeof *o->classes);
   for (size_t k = 0; k < o->n_classes && o->classes != NULL; k++) {
     double value = column->lower + (double)k, level = value - column->offset;
-    bool has_level = of != NULL && of->type == TACIT_COLUMN_CATEGORICAL && level >= 0 && level < (double)of->n_levels;
+    bool has_level =
+        of != NULL && of->type == TACIT_COLUMN_CATEGORICAL && level >= 0 && level < (double)of->n_levels;
     const char *name = has_level ? of->levels[(size_t)level] : NULL;
-    o->classes[k] = has_level ? tacit_arena_text(&f->arena, name, strlen(name)) : tacit_arena_printf(&f->arena, "%.0f", value);
+    o->classes[k] = has_level ? tacit_arena_text(&f->arena, name, strlen(name))
+                              : tacit_arena_printf(&f->arena, "%.0f", value);
   }
 }
 
@@ -49,22 +54,23 @@ typedef struct roots {
   tacit_node_t *nodes[TACIT_FORECAST_KINDS];
 } roots_t;
 
-static void add(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind, tacit_forecast_part_t *part, size_t n, const tacit_node_t *nodes) {
+static void add(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind, tacit_forecast_part_t *part,
+                size_t n, const tacit_node_t *nodes) {
   for (size_t i = 0; i < n; i++) {
     roots->nodes[kind][f->n_numbers[kind]++] = nodes[i];
   }
   part->n += n;
 }
 
-static void add_distribution(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind, tacit_forecast_part_t *part,
-                    const tacit_lowered_outcome_t *from) {
+static void add_distribution(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind,
+                             tacit_forecast_part_t *part, const tacit_lowered_outcome_t *from) {
   add(f, roots, kind, part, from->n_args, from->args);
   add(f, roots, kind, part, from->from != NONE, &from->from);
   add(f, roots, kind, part, from->to != NONE, &from->to);
 }
 
-static void add_part(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind, tacit_forecast_outcome_t *o,
-                     const tacit_lowered_outcome_t *from) {
+static void add_part(tacit_forecast_t *f, roots_t *roots, tacit_forecast_kind_t kind,
+                     tacit_forecast_outcome_t *o, const tacit_lowered_outcome_t *from) {
   tacit_forecast_part_t *part = &o->parts[kind];
   bool is_linear = kind == TACIT_FORECAST_LINEAR, is_whole = from->from == NONE && from->to == NONE;
   part->first = f->n_numbers[kind];
@@ -140,7 +146,8 @@ static bool name_parameters(tacit_forecast_t *f) {
   return true;
 }
 
-static tacit_status_t take(tacit_forecast_t *f, const tacit_lower_t *lower, const tacit_schema_t *schema, tacit_error_t *err) {
+static tacit_status_t take(tacit_forecast_t *f, const tacit_lower_t *lower, const tacit_schema_t *schema,
+                           tacit_error_t *err) {
   size_t most = 0;
   roots_t roots;
   f->n_outcomes = lower->n_outcomes;
@@ -155,9 +162,13 @@ static tacit_status_t take(tacit_forecast_t *f, const tacit_lower_t *lower, cons
   for (size_t i = 0; i < f->n_outcomes && !f->arena.failed; i++) {
     const tacit_lowered_outcome_t *from = lower->outcomes[i];
     const tacit_distribution_t *distribution = tacit_distribution_find(from->distribution);
-    f->outcomes[i] = (tacit_forecast_outcome_t){
-        .name = from->name, .distribution_name = from->distribution, .of = from->of, .has_from = from->from != NONE, .has_to = from->to != NONE};
-    f->outcomes[i].distribution = distribution != NULL && from->n_args == distribution->n_args ? distribution : NULL;
+    f->outcomes[i] = (tacit_forecast_outcome_t){.name = from->name,
+                                                .distribution_name = from->distribution,
+                                                .of = from->of,
+                                                .has_from = from->from != NONE,
+                                                .has_to = from->to != NONE};
+    f->outcomes[i].distribution =
+        distribution != NULL && from->n_args == distribution->n_args ? distribution : NULL;
     if (from->is_class) {
       name_classes(f, &f->outcomes[i], from, schema);
     }
@@ -172,7 +183,8 @@ static tacit_status_t take(tacit_forecast_t *f, const tacit_lower_t *lower, cons
 
 /* ---- the text ---- */
 
-static tacit_status_t lower_text(tacit_forecast_t *f, const char *text, size_t n, const tacit_program_settings_t *settings, tacit_error_t *err) {
+static tacit_status_t lower_text(tacit_forecast_t *f, const char *text, size_t n,
+                                 const tacit_program_settings_t *settings, tacit_error_t *err) {
   tacit_source_t source, library;
   tacit_bind_t bind;
   tacit_status_t status = tacit_source_parse(&source, &f->arena, text, n, false, err);
@@ -180,8 +192,13 @@ static tacit_status_t lower_text(tacit_forecast_t *f, const char *text, size_t n
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_lower_t lower = {
-      .arena = &f->arena, .graph = f->graph, .source = &source, .library = &library, .err = err, .status = TACIT_OK, .is_forecast = true};
+  tacit_lower_t lower = {.arena = &f->arena,
+                         .graph = f->graph,
+                         .source = &source,
+                         .library = &library,
+                         .err = err,
+                         .status = TACIT_OK,
+                         .is_forecast = true};
   status = tacit_axis_choose(&lower, settings);
   if (status != TACIT_OK) {
     return status;
@@ -189,22 +206,26 @@ static tacit_status_t lower_text(tacit_forecast_t *f, const char *text, size_t n
   tacit_bind_init(&bind, &lower, settings, 3);
   lower.outside = &bind.outside;
   tacit_lower_program(&lower);
-  status = lower.status != TACIT_OK ? lower.status : f->arena.failed ? tacit_error_memory(err) : tacit_graph_status(f->graph, err);
+  status = lower.status != TACIT_OK ? lower.status
+           : f->arena.failed        ? tacit_error_memory(err)
+                                    : tacit_graph_status(f->graph, err);
   if (status != TACIT_OK) {
     return status;
   }
   const char *obstacle = obstacle_of(&lower);
   return obstacle == NULL ? take(f, &lower, settings->schema, err)
-                          : tacit_error_set(err, TACIT_ERR_DATA, "program", "predictions of this program are not known: %s", obstacle);
+                          : tacit_error_set(err, TACIT_ERR_DATA, "program",
+                                            "predictions of this program are not known: %s", obstacle);
 }
 
-tacit_status_t tacit_forecast_new(tacit_forecast_t **forecast, const char *text, size_t n, const tacit_program_settings_t *settings,
-                                  tacit_error_t *err) {
+tacit_status_t tacit_forecast_new(tacit_forecast_t **forecast, const char *text, size_t n,
+                                  const tacit_program_settings_t *settings, tacit_error_t *err) {
   tacit_forecast_t *made = *forecast = tacit_alloc_zero(1, sizeof *made);
   if (made != NULL) {
     made->graph = tacit_graph_new();
   }
-  tacit_status_t status = made != NULL && made->graph != NULL ? lower_text(made, text, n, settings, err) : tacit_error_memory(err);
+  tacit_status_t status = made != NULL && made->graph != NULL ? lower_text(made, text, n, settings, err)
+                                                              : tacit_error_memory(err);
   if (status != TACIT_OK) {
     tacit_forecast_free(made);
     *forecast = NULL;

@@ -11,29 +11,51 @@ static const struct {
   const char *name;
   unsigned arity;
 } OPS[TACIT_OP_COUNT] = {
-    [TACIT_OP_CONSTANT] = {"constant", 0},       [TACIT_OP_COLUMN] = {"column", 0},
-    [TACIT_OP_PARAMETER] = {"parameter", 0},     [TACIT_OP_DOT] = {"dot", 0},
-    [TACIT_OP_LOOKUP] = {"lookup", 0},           [TACIT_OP_ADD] = {"add", 2},
-    [TACIT_OP_SUB] = {"sub", 2},                 [TACIT_OP_MUL] = {"mul", 2},
-    [TACIT_OP_DIV] = {"div", 2},                 [TACIT_OP_NEG] = {"neg", 1},
-    [TACIT_OP_ABS] = {"abs", 1},                 [TACIT_OP_MIN] = {"min", 2},
-    [TACIT_OP_MAX] = {"max", 2},                 [TACIT_OP_FLOOR] = {"floor", 1},
-    [TACIT_OP_SQRT] = {"sqrt", 1},               [TACIT_OP_POW] = {"pow", 2},
-    [TACIT_OP_LESS] = {"less", 2},               [TACIT_OP_AT_MOST] = {"at_most", 2},
-    [TACIT_OP_EQUAL] = {"equal", 2},             [TACIT_OP_SELECT] = {"select", 3},
-    [TACIT_OP_EXP] = {"exp", 1},                 [TACIT_OP_EXPM1] = {"expm1", 1},
-    [TACIT_OP_LOG] = {"log", 1},                 [TACIT_OP_LOG1P] = {"log1p", 1},
-    [TACIT_OP_LOG1P_EXP] = {"log1p_exp", 1},     [TACIT_OP_LOG1M_EXP] = {"log1m_exp", 1},
+    [TACIT_OP_CONSTANT] = {"constant", 0},
+    [TACIT_OP_COLUMN] = {"column", 0},
+    [TACIT_OP_PARAMETER] = {"parameter", 0},
+    [TACIT_OP_DOT] = {"dot", 0},
+    [TACIT_OP_LOOKUP] = {"lookup", 0},
+    [TACIT_OP_ADD] = {"add", 2},
+    [TACIT_OP_SUB] = {"sub", 2},
+    [TACIT_OP_MUL] = {"mul", 2},
+    [TACIT_OP_DIV] = {"div", 2},
+    [TACIT_OP_NEG] = {"neg", 1},
+    [TACIT_OP_ABS] = {"abs", 1},
+    [TACIT_OP_MIN] = {"min", 2},
+    [TACIT_OP_MAX] = {"max", 2},
+    [TACIT_OP_FLOOR] = {"floor", 1},
+    [TACIT_OP_SQRT] = {"sqrt", 1},
+    [TACIT_OP_POW] = {"pow", 2},
+    [TACIT_OP_LESS] = {"less", 2},
+    [TACIT_OP_AT_MOST] = {"at_most", 2},
+    [TACIT_OP_EQUAL] = {"equal", 2},
+    [TACIT_OP_SELECT] = {"select", 3},
+    [TACIT_OP_EXP] = {"exp", 1},
+    [TACIT_OP_EXPM1] = {"expm1", 1},
+    [TACIT_OP_LOG] = {"log", 1},
+    [TACIT_OP_LOG1P] = {"log1p", 1},
+    [TACIT_OP_LOG1P_EXP] = {"log1p_exp", 1},
+    [TACIT_OP_LOG1M_EXP] = {"log1m_exp", 1},
     [TACIT_OP_LOG_ADD_EXP] = {"log_add_exp", 2},
-    [TACIT_OP_INV_LOGIT] = {"inv_logit", 1},     [TACIT_OP_TANH] = {"tanh", 1},
-    [TACIT_OP_LGAMMA] = {"lgamma", 1},           [TACIT_OP_DIGAMMA] = {"digamma", 1},
-    [TACIT_OP_LGAMMA_DIFF] = {"lgamma_diff", 2}, [TACIT_OP_DIGAMMA_DIFF] = {"digamma_diff", 2},
-    [TACIT_OP_TRIGAMMA] = {"trigamma", 1},       [TACIT_OP_ERF] = {"erf", 1},
-    [TACIT_OP_ERFC] = {"erfc", 1},               [TACIT_OP_PHI] = {"Phi", 1},
-    [TACIT_OP_LOG_PHI] = {"log_Phi", 1},         [TACIT_OP_INV_PHI] = {"inv_Phi", 1},
-    [TACIT_OP_SIN] = {"sin", 1},                 [TACIT_OP_COS] = {"cos", 1},
-    [TACIT_OP_ATAN] = {"atan", 1},               [TACIT_OP_RATIO1] = {"ratio1", 1},
-    [TACIT_OP_RATIO2] = {"ratio2", 1},           [TACIT_OP_MILLS] = {"mills", 1},
+    [TACIT_OP_INV_LOGIT] = {"inv_logit", 1},
+    [TACIT_OP_TANH] = {"tanh", 1},
+    [TACIT_OP_LGAMMA] = {"lgamma", 1},
+    [TACIT_OP_DIGAMMA] = {"digamma", 1},
+    [TACIT_OP_LGAMMA_DIFF] = {"lgamma_diff", 2},
+    [TACIT_OP_DIGAMMA_DIFF] = {"digamma_diff", 2},
+    [TACIT_OP_TRIGAMMA] = {"trigamma", 1},
+    [TACIT_OP_ERF] = {"erf", 1},
+    [TACIT_OP_ERFC] = {"erfc", 1},
+    [TACIT_OP_PHI] = {"Phi", 1},
+    [TACIT_OP_LOG_PHI] = {"log_Phi", 1},
+    [TACIT_OP_INV_PHI] = {"inv_Phi", 1},
+    [TACIT_OP_SIN] = {"sin", 1},
+    [TACIT_OP_COS] = {"cos", 1},
+    [TACIT_OP_ATAN] = {"atan", 1},
+    [TACIT_OP_RATIO1] = {"ratio1", 1},
+    [TACIT_OP_RATIO2] = {"ratio2", 1},
+    [TACIT_OP_MILLS] = {"mills", 1},
 };
 
 const char *tacit_op_name(tacit_op_t op) { return op < TACIT_OP_COUNT ? OPS[op].name : "?"; }
@@ -83,8 +105,9 @@ void tacit_graph_free(tacit_graph_t *graph) {
 
 tacit_node_t tacit_graph_refuse(tacit_graph_t *graph, tacit_status_t status, const char *message) {
   if (graph->status == TACIT_OK) {
-    graph->status = status == TACIT_ERR_MEMORY ? tacit_error_memory(&graph->error)
-                                               : tacit_error_set(&graph->error, status, "program", "%s", message);
+    graph->status = status == TACIT_ERR_MEMORY
+                        ? tacit_error_memory(&graph->error)
+                        : tacit_error_set(&graph->error, status, "program", "%s", message);
   }
   return TACIT_NODE_NONE;
 }
@@ -181,8 +204,9 @@ tacit_node_t tacit_graph_intern(tacit_graph_t *graph, tacit_graph_node_t node) {
     }
   }
   if (graph->n_nodes >= graph->limit) {
-    return tacit_graph_refuse(graph, TACIT_ERR_ARGUMENT,
-                              "the program is too large: more than 65536 operations once loops are unrolled and functions inlined");
+    return tacit_graph_refuse(
+        graph, TACIT_ERR_ARGUMENT,
+        "the program is too large: more than 65536 operations once loops are unrolled and functions inlined");
   }
   if (!tacit_graph_grow(graph, &graph->nodes, graph->n_nodes, &graph->node_capacity, sizeof *graph->nodes)) {
     return TACIT_NODE_NONE;
@@ -214,10 +238,13 @@ tacit_node_t tacit_graph_column(tacit_graph_t *graph, const tacit_graph_column_t
     }
   }
   if (i == graph->n_columns) {
-    if (!(isfinite(column->lower) && isfinite(column->upper) && column->lower <= column->upper && isfinite(column->offset))) {
-      return tacit_graph_refuse(graph, TACIT_ERR_ARGUMENT, "a column needs finite bounds, the lower one first");
+    if (!(isfinite(column->lower) && isfinite(column->upper) && column->lower <= column->upper &&
+          isfinite(column->offset))) {
+      return tacit_graph_refuse(graph, TACIT_ERR_ARGUMENT,
+                                "a column needs finite bounds, the lower one first");
     }
-    if (column->is_integer && (floor(column->lower) != column->lower || floor(column->upper) != column->upper)) {
+    if (column->is_integer &&
+        (floor(column->lower) != column->lower || floor(column->upper) != column->upper)) {
       return tacit_graph_refuse(graph, TACIT_ERR_ARGUMENT, "a column of whole numbers needs whole bounds");
     }
     if (i >= TACIT_GRAPH_MAX_COLUMNS) {
@@ -233,10 +260,13 @@ tacit_node_t tacit_graph_column(tacit_graph_t *graph, const tacit_graph_column_t
     }
     graph->n_columns++;
   }
-  return tacit_graph_intern(graph, (tacit_graph_node_t){.op = TACIT_OP_COLUMN, .rate = TACIT_RATE_DATA, .a = (uint32_t)i});
+  return tacit_graph_intern(
+      graph, (tacit_graph_node_t){.op = TACIT_OP_COLUMN, .rate = TACIT_RATE_DATA, .a = (uint32_t)i});
 }
 
-tacit_rate_t tacit_graph_rate(const tacit_graph_t *graph, tacit_node_t node) { return (tacit_rate_t)graph->nodes[node].rate; }
+tacit_rate_t tacit_graph_rate(const tacit_graph_t *graph, tacit_node_t node) {
+  return (tacit_rate_t)graph->nodes[node].rate;
+}
 
 bool tacit_graph_is_constant(const tacit_graph_t *graph, tacit_node_t node, double *value) {
   if (node == TACIT_NODE_NONE || graph->nodes[node].op != TACIT_OP_CONSTANT) {
@@ -247,8 +277,9 @@ bool tacit_graph_is_constant(const tacit_graph_t *graph, tacit_node_t node, doub
 }
 
 void tacit_graph_add_record_term(tacit_graph_t *graph, tacit_node_t term) {
-  graph->record = graph->record == TACIT_NODE_NONE ? term
-                                                   : tacit_graph_apply(graph, TACIT_OP_ADD, graph->record, term, TACIT_NODE_NONE);
+  graph->record = graph->record == TACIT_NODE_NONE
+                      ? term
+                      : tacit_graph_apply(graph, TACIT_OP_ADD, graph->record, term, TACIT_NODE_NONE);
 }
 
 void tacit_graph_set_response(tacit_graph_t *graph, const tacit_graph_response_t *response) {
@@ -261,8 +292,9 @@ void tacit_graph_add_prior_term(tacit_graph_t *graph, tacit_node_t term) {
     (void)tacit_graph_refuse(graph, TACIT_ERR_ARGUMENT, "a prior may not depend on the records");
     return;
   }
-  graph->prior = graph->prior == TACIT_NODE_NONE ? term
-                                                 : tacit_graph_apply(graph, TACIT_OP_ADD, graph->prior, term, TACIT_NODE_NONE);
+  graph->prior = graph->prior == TACIT_NODE_NONE
+                     ? term
+                     : tacit_graph_apply(graph, TACIT_OP_ADD, graph->prior, term, TACIT_NODE_NONE);
 }
 
 void tacit_graph_report(tacit_graph_t *graph, const char *label, const char *name, tacit_node_t value) {
@@ -273,11 +305,13 @@ void tacit_graph_report(tacit_graph_t *graph, const char *label, const char *nam
     (void)tacit_graph_refuse(graph, TACIT_ERR_ARGUMENT, "a reported quantity may not depend on the records");
     return;
   }
-  if (!tacit_graph_grow(graph, &graph->reported, graph->n_reported, &graph->reported_capacity, sizeof *graph->reported)) {
+  if (!tacit_graph_grow(graph, &graph->reported, graph->n_reported, &graph->reported_capacity,
+                        sizeof *graph->reported)) {
     return;
   }
   tacit_graph_reported_t *reported = &graph->reported[graph->n_reported++];
-  *reported = (tacit_graph_reported_t){.label = tacit_strdup(label), .name = tacit_strdup(name), .value = value};
+  *reported =
+      (tacit_graph_reported_t){.label = tacit_strdup(label), .name = tacit_strdup(name), .value = value};
   if (reported->label == NULL || reported->name == NULL) {
     (void)tacit_graph_refuse(graph, TACIT_ERR_MEMORY, NULL);
   }

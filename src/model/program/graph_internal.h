@@ -12,8 +12,9 @@ enum {
 typedef struct tacit_graph_node {
   uint8_t op, rate;
   /*
-   * Operands; of a list operation: DOT: a, b the places in ->lists of data and of parameters, c their number; LOOKUP: a the index, b the
-   * place of c elements in ->lists, element i for the index `value` + i. COLUMN, PARAMETER: a the number.
+   * Operands; of a list operation: DOT: a, b the places in ->lists of data and of parameters, c their number;
+   * LOOKUP: a the index, b the place of c elements in ->lists, element i for the index `value` + i. COLUMN,
+   * PARAMETER: a the number.
    */
   uint32_t a, b, c;
   double value; /* of a constant; the first index of a lookup */
@@ -46,9 +47,10 @@ struct tacit_graph {
   tacit_node_t record, prior; /* sums so far */
   tacit_graph_response_t response;
   size_t n_responses;
-  bool keeps_responses;     /* packed records hold what responses are simulated from */
-  bool keeps_columns;       /* and all columns as they are */
-  bool is_followed_to_bound; /* a response that is not seen was followed up to the upper bound of its column, publicly */
+  bool keeps_responses;      /* packed records hold what responses are simulated from */
+  bool keeps_columns;        /* and all columns as they are */
+  bool is_followed_to_bound; /* a response that is not seen was followed up to the upper bound of its column,
+                                publicly */
   tacit_status_t status;
   tacit_error_t error;
 };
@@ -60,19 +62,24 @@ bool tacit_graph_grow(tacit_graph_t *graph, void *p, size_t n, size_t *capacity,
 /* The node as it is, without simplification. */
 tacit_node_t tacit_graph_intern(tacit_graph_t *graph, tacit_graph_node_t node);
 /* The lookup as it is; elements, shape (n), at most at parameter rate. */
-tacit_node_t tacit_graph_intern_lookup(tacit_graph_t *graph, tacit_node_t index, double first, size_t n, const tacit_node_t *elements);
-/* An operation moved into the lookups among its operands, or TACIT_NODE_NONE where that is of no use (without an error). */
+tacit_node_t tacit_graph_intern_lookup(tacit_graph_t *graph, tacit_node_t index, double first, size_t n,
+                                       const tacit_node_t *elements);
+/* An operation moved into the lookups among its operands, or TACIT_NODE_NONE where that is of no use (without
+ * an error). */
 tacit_node_t tacit_graph_push(tacit_graph_t *graph, tacit_op_t op, const tacit_node_t operand[3]);
 /* The number of the first of n parameters in arithmetic progression (step *stride >= 1), or -1. */
 int64_t tacit_graph_run(const tacit_graph_t *graph, const uint32_t *elements, size_t n, size_t *stride);
 
-/* The same value without dot products and lookups, whose operands become sums, and choices of one element by halving. */
+/* The same value without dot products and lookups, whose operands become sums, and choices of one element by
+ * halving. */
 tacit_node_t tacit_graph_expand(tacit_graph_t *graph, tacit_node_t root);
 /* Mark what `root` is computed from, itself included; needed: (n_nodes). */
 void tacit_graph_mark(const tacit_graph_t *graph, tacit_node_t root, uint8_t *needed);
-/* is_infinite (n) of nodes below n: +-inf where the program says so, which is computed for each record and not packed. */
+/* is_infinite (n) of nodes below n: +-inf where the program says so, which is computed for each record and
+ * not packed. */
 void tacit_graph_infinite(const tacit_graph_t *graph, size_t n, uint8_t *is_infinite);
-/* Intervals, (n_nodes, 2), of what root is computed from, each column anywhere within its bounds; false: no memory. */
+/* Intervals, (n_nodes, 2), of what root is computed from, each column anywhere within its bounds; false: no
+ * memory. */
 bool tacit_graph_bounds(const tacit_graph_t *graph, tacit_node_t root, double *range);
 /* The same value, whose derived columns are 0 in branches that are not taken where they may not be finite. */
 tacit_node_t tacit_graph_guard(tacit_graph_t *graph, tacit_node_t root);
@@ -87,7 +94,8 @@ typedef struct tacit_not_finite {
   uint32_t columns[TACIT_NOT_FINITE_NAMES];
   double values[TACIT_NOT_FINITE_NAMES];
   const char *parameters[TACIT_NOT_FINITE_NAMES]; /* of the graph; none: it is so for all */
-  bool has_bound, is_lower, is_closed; /* of one column: a lower or upper `bound` that would do, or, not closed, a number beyond it */
+  bool has_bound, is_lower, is_closed; /* of one column: a lower or upper `bound` that would do, or, not
+                                          closed, a number beyond it */
   double bound;
 } tacit_not_finite_t;
 /* Is there one within the bounds, as far as a search finds? Of what depends on parameters. */
@@ -101,14 +109,16 @@ typedef struct tacit_affine {
 bool tacit_graph_affine(const tacit_graph_t *graph, tacit_node_t node, tacit_affine_t *found);
 
 /*
- * Intervals, (n_nodes, 2), of what is needed, where each column is anywhere in its interval, box: (n_columns, 2). Rounded outwards; sums of
- * whole numbers are exact.
+ * Intervals, (n_nodes, 2), of what is needed, where each column is anywhere in its interval, box: (n_columns,
+ * 2). Rounded outwards; sums of whole numbers are exact.
  */
 void tacit_graph_range(const tacit_graph_t *graph, const uint8_t *needed, const double *box, double *of);
 
 /* Value of an operation: the machine's portable lanes, so that it is the same on every processor. */
 double tacit_op_value(tacit_op_t op, double a, double b, double c);
 
-static inline const tacit_graph_node_t *tacit_graph_at(const tacit_graph_t *graph, tacit_node_t node) { return &graph->nodes[node]; }
+static inline const tacit_graph_node_t *tacit_graph_at(const tacit_graph_t *graph, tacit_node_t node) {
+  return &graph->nodes[node];
+}
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Derived columns are computed when records are packed, whichever branch a record takes: log(y) of `y == 0 ? a : f(log(y))` would be
- * packed as -inf where y is 0, and a record that is not finite counts as nothing. What only one branch needs is 0 in the other.
+ * Derived columns are computed when records are packed, whichever branch a record takes: log(y) of `y == 0 ?
+ * a : f(log(y))` would be packed as -inf where y is 0, and a record that is not finite counts as nothing.
+ * What only one branch needs is 0 in the other.
  */
 #include <math.h>
 
@@ -11,19 +12,22 @@ enum { NONE = TACIT_NODE_NONE };
 
 typedef struct guard {
   tacit_graph_t *graph;
-  size_t n;           /* nodes that there were */
-  uint8_t *is_at_risk; /* (n): a derived column that the bounds do not keep finite, or what is computed from one */
-  uint8_t *infinite;   /* (n): not packed */
+  size_t n; /* nodes that there were */
+  uint8_t *
+      is_at_risk; /* (n): a derived column that the bounds do not keep finite, or what is computed from one */
+  uint8_t *infinite; /* (n): not packed */
 } guard_t;
 
-/* An infinity that the program names is no accident; what adds to it or chooses it is computed for each record, not packed. */
+/* An infinity that the program names is no accident; what adds to it or chooses it is computed for each
+ * record, not packed. */
 void tacit_graph_infinite(const tacit_graph_t *graph, size_t n, uint8_t *is_infinite) {
   for (tacit_node_t i = 1; i < n; i++) {
     const tacit_graph_node_t *node = tacit_graph_at(graph, i);
     bool passes_on = node->op == TACIT_OP_ADD || node->op == TACIT_OP_SUB || node->op == TACIT_OP_NEG;
-    is_infinite[i] = (node->op == TACIT_OP_CONSTANT && isinf(node->value)) ||
-                     (passes_on && (is_infinite[node->a] || (node->op != TACIT_OP_NEG && is_infinite[node->b]))) ||
-                     (node->op == TACIT_OP_SELECT && (is_infinite[node->b] || is_infinite[node->c]));
+    is_infinite[i] =
+        (node->op == TACIT_OP_CONSTANT && isinf(node->value)) ||
+        (passes_on && (is_infinite[node->a] || (node->op != TACIT_OP_NEG && is_infinite[node->b]))) ||
+        (node->op == TACIT_OP_SELECT && (is_infinite[node->b] || is_infinite[node->c]));
   }
 }
 
@@ -59,11 +63,13 @@ static tacit_node_t select_(tacit_graph_t *g, tacit_node_t condition, tacit_node
 static tacit_node_t guarded(guard_t *guard, tacit_node_t root, tacit_node_t where);
 
 /* A choice by data: each side where it is chosen. */
-static tacit_node_t of_choice(guard_t *guard, const tacit_graph_node_t n, tacit_node_t condition, tacit_node_t where) {
+static tacit_node_t of_choice(guard_t *guard, const tacit_graph_node_t n, tacit_node_t condition,
+                              tacit_node_t where) {
   tacit_graph_t *g = guard->graph;
   tacit_node_t zero = tacit_graph_constant(g, 0);
   tacit_node_t here = where == NONE ? condition : select_(g, condition, where, zero);
-  tacit_node_t there = where == NONE ? tacit_graph_apply(g, TACIT_OP_EQUAL, condition, zero, NONE) : select_(g, condition, zero, where);
+  tacit_node_t there = where == NONE ? tacit_graph_apply(g, TACIT_OP_EQUAL, condition, zero, NONE)
+                                     : select_(g, condition, zero, where);
   tacit_node_t yes = guarded(guard, n.b, here), no = guarded(guard, n.c, there);
   return select_(g, condition, yes, no);
 }
@@ -108,7 +114,8 @@ static tacit_node_t guarded(guard_t *guard, tacit_node_t root, tacit_node_t wher
       } else if (arity == 0) {
         moved[i] = of_list(guard, n, moved);
       } else {
-        moved[i] = tacit_graph_apply(g, (tacit_op_t)n.op, moved[n.a], arity > 1 ? moved[n.b] : NONE, arity > 2 ? moved[n.c] : NONE);
+        moved[i] = tacit_graph_apply(g, (tacit_op_t)n.op, moved[n.a], arity > 1 ? moved[n.b] : NONE,
+                                     arity > 2 ? moved[n.c] : NONE);
       }
     }
     result = g->status == TACIT_OK ? moved[root] : NONE;
@@ -142,7 +149,8 @@ tacit_node_t tacit_graph_guard(tacit_graph_t *graph, tacit_node_t root) {
   guard.infinite = tacit_alloc_zero(n, sizeof *guard.infinite);
   double *range = tacit_alloc_zero(2 * n, sizeof *range);
   tacit_node_t result = NONE;
-  if (guard.is_at_risk == NULL || guard.infinite == NULL || range == NULL || !tacit_graph_bounds(graph, root, range)) {
+  if (guard.is_at_risk == NULL || guard.infinite == NULL || range == NULL ||
+      !tacit_graph_bounds(graph, root, range)) {
     (void)tacit_graph_refuse(graph, TACIT_ERR_MEMORY, NULL);
   } else {
     tacit_graph_infinite(graph, n, guard.infinite);

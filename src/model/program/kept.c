@@ -1,4 +1,5 @@
-/* A program as it is kept with a fit: its text after one line that says what else it was fitted with, and what it hashes to. */
+/* A program as it is kept with a fit: its text after one line that says what else it was fitted with, and
+ * what it hashes to. */
 #include <jansson.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -17,10 +18,12 @@ static void hash_of(const char *text, size_t n, char hex[2 * crypto_hash_sha256_
   sodium_bin2hex(hex, 2 * crypto_hash_sha256_BYTES + 1, bytes, sizeof bytes);
 }
 
-static json_t *describe(const char *text, size_t n, const tacit_program_settings_t *settings, const char *family) {
+static json_t *describe(const char *text, size_t n, const tacit_program_settings_t *settings,
+                        const char *family) {
   char hex[2 * crypto_hash_sha256_BYTES + 1];
   hash_of(text, n, hex);
-  json_t *root = json_pack("{s:s, s:s*, s:s*, s:{}}", "sha256", hex, "family", family, "records", settings->records, "constants");
+  json_t *root = json_pack("{s:s, s:s*, s:s*, s:{}}", "sha256", hex, "family", family, "records",
+                           settings->records, "constants");
   json_t *constants = json_object_get(root, "constants");
   for (size_t i = 0; i < settings->n_constants && constants != NULL; i++) {
     const tacit_program_constant_t *given = &settings->constants[i];
@@ -40,11 +43,13 @@ static json_t *describe(const char *text, size_t n, const tacit_program_settings
   return root;
 }
 
-tacit_status_t tacit_program_keep(char **kept, const char *text, size_t n, const tacit_program_settings_t *settings, const char *family,
+tacit_status_t tacit_program_keep(char **kept, const char *text, size_t n,
+                                  const tacit_program_settings_t *settings, const char *family,
                                   tacit_error_t *err) {
   tacit_text_t all = {0};
   json_t *root = describe(text, n, settings, family);
-  char *line = root != NULL ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
+  char *line =
+      root != NULL ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
   json_decref(root);
   tacit_text_printf(&all, "%s%s\n", mark, line != NULL ? line : "");
   tacit_text_append(&all, text, n);
@@ -69,7 +74,8 @@ static bool take_labels(tacit_program_kept_t *kept, const json_t *labels) {
   kept->labels = tacit_alloc_zero(n + 1, sizeof *kept->labels);
   for (size_t i = 0; i < n && kept->labels != NULL; i++) {
     const json_t *pair = json_array_get(labels, i);
-    const char *name = json_string_value(json_array_get(pair, 0)), *label = json_string_value(json_array_get(pair, 1));
+    const char *name = json_string_value(json_array_get(pair, 0)),
+               *label = json_string_value(json_array_get(pair, 1));
     if (name != NULL && label != NULL) {
       tacit_program_label_t own = {tacit_strdup(name), tacit_strdup(label)};
       kept->labels[kept->n_labels++] = own;
@@ -81,7 +87,8 @@ static bool take_labels(tacit_program_kept_t *kept, const json_t *labels) {
   return kept->labels != NULL;
 }
 
-tacit_program_settings_t tacit_program_kept_settings(const tacit_program_kept_t *kept, const struct tacit_schema *schema) {
+tacit_program_settings_t tacit_program_kept_settings(const tacit_program_kept_t *kept,
+                                                     const struct tacit_schema *schema) {
   return (tacit_program_settings_t){.schema = schema,
                                     .records = kept->records,
                                     .constants = kept->constants.items,
@@ -95,8 +102,9 @@ tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *t
   size_t before = strlen(mark);
   const char *end = strchr(text, '\n');
   *kept = (tacit_program_kept_t){0};
-  json_t *root =
-      end != NULL && strncmp(text, mark, before) == 0 ? json_loadb(text + before, (size_t)(end - text) - before, JSON_REJECT_DUPLICATES, NULL) : NULL;
+  json_t *root = end != NULL && strncmp(text, mark, before) == 0
+                     ? json_loadb(text + before, (size_t)(end - text) - before, JSON_REJECT_DUPLICATES, NULL)
+                     : NULL;
   const char *hash = json_string_value(json_object_get(root, "sha256"));
   if (hash != NULL) {
     hash_of(end + 1, strlen(end + 1), hex);
@@ -104,13 +112,15 @@ tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *t
   if (hash == NULL || strcmp(hash, hex) != 0) {
     json_decref(root);
     return tacit_error_set(err, TACIT_ERR_DATA, "program",
-                           "the program was changed after the fit: its draws go with the text that was fitted, whose hash is in the first line of "
+                           "the program was changed after the fit: its draws go with the text that was "
+                           "fitted, whose hash is in the first line of "
                            "program.stan; put it back");
   }
   kept->text = end + 1;
   kept->family = copy_of(root, "family");
   kept->records = copy_of(root, "records");
-  tacit_status_t status = tacit_program_constants_take(&kept->constants, json_object_get(root, "constants"), "program.stan", err);
+  tacit_status_t status =
+      tacit_program_constants_take(&kept->constants, json_object_get(root, "constants"), "program.stan", err);
   if (status == TACIT_OK && !take_labels(kept, json_object_get(root, "labels"))) {
     status = tacit_error_memory(err);
   }

@@ -7,11 +7,12 @@
 struct json_t;
 
 /*
- * One line with what the program was fitted with (records, public numbers, labels, the family of a formula or NULL) and its hash, then the text; *kept is
- * owned.
+ * One line with what the program was fitted with (records, public numbers, labels, the family of a formula or
+ * NULL) and its hash, then the text; *kept is owned.
  */
-TACIT_MUST_USE tacit_status_t tacit_program_keep(char **kept, const char *text, size_t n, const tacit_program_settings_t *settings,
-                                                 const char *family, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_keep(char **kept, const char *text, size_t n,
+                                                 const tacit_program_settings_t *settings, const char *family,
+                                                 tacit_error_t *err);
 
 typedef struct tacit_program_kept {
   const char *text;       /* borrowed */
@@ -21,13 +22,16 @@ typedef struct tacit_program_kept {
   size_t n_labels;
 } tacit_program_kept_t;
 /* TACIT_ERR_DATA: the text is not the one that was kept. */
-TACIT_MUST_USE tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *text, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_kept_read(tacit_program_kept_t *kept, const char *text,
+                                                      tacit_error_t *err);
 /* What it was fitted with; borrowed from it. */
-tacit_program_settings_t tacit_program_kept_settings(const tacit_program_kept_t *kept, const struct tacit_schema *schema);
+tacit_program_settings_t tacit_program_kept_settings(const tacit_program_kept_t *kept,
+                                                     const struct tacit_schema *schema);
 void tacit_program_kept_clear(tacit_program_kept_t *kept);
 
 /* Add the numbers of a JSON object; `path` is for messages. constants.c */
-TACIT_MUST_USE tacit_status_t tacit_program_constants_take(tacit_program_constants_t *constants, const struct json_t *root, const char *path,
+TACIT_MUST_USE tacit_status_t tacit_program_constants_take(tacit_program_constants_t *constants,
+                                                           const struct json_t *root, const char *path,
                                                            tacit_error_t *err);
 
 #endif

@@ -35,12 +35,15 @@ static bool append(uint32_t **list, size_t *n, size_t *capacity, uint32_t value)
   return true;
 }
 
-static void push(collect_t *c, tacit_node_t node) { c->failed = c->failed || !append(&c->stack, &c->n_stack, &c->stack_capacity, node); }
+static void push(collect_t *c, tacit_node_t node) {
+  c->failed = c->failed || !append(&c->stack, &c->n_stack, &c->stack_capacity, node);
+}
 
 /* A value that is computed once a pass. */
 static void take_uniform(collect_t *c, tacit_node_t node) {
   tacit_kernel_t *kernel = c->kernel;
-  if (tacit_graph_at(kernel->graph, node)->op != TACIT_OP_CONSTANT && kernel->leaves[node].kind == TACIT_LEAF_COMPUTED) {
+  if (tacit_graph_at(kernel->graph, node)->op != TACIT_OP_CONSTANT &&
+      kernel->leaves[node].kind == TACIT_LEAF_COMPUTED) {
     kernel->leaves[node] = (tacit_leaf_t){.kind = TACIT_LEAF_UNIFORM, .number = (uint32_t)kernel->n_uniforms};
     c->failed = c->failed || !append(&kernel->uniforms, &kernel->n_uniforms, &kernel->uniform_capacity, node);
   }
@@ -65,7 +68,8 @@ static void take_lookup(collect_t *c, tacit_node_t node) {
   const tacit_graph_node_t *n = tacit_graph_at(c->kernel->graph, node);
   if (c->kernel->leaves[node].kind == TACIT_LEAF_COMPUTED) {
     uint32_t scalar = take_scalars(c, n->c, c->kernel->graph->lists + n->b);
-    c->kernel->leaves[node] = (tacit_leaf_t){.kind = TACIT_LEAF_TABLE, .index = n->a, .scalar = scalar, .n = n->c, .first = n->value};
+    c->kernel->leaves[node] = (tacit_leaf_t){
+        .kind = TACIT_LEAF_TABLE, .index = n->a, .scalar = scalar, .n = n->c, .first = n->value};
   }
 }
 
@@ -94,8 +98,8 @@ static tacit_fill_t *fill_of(collect_t *c, tacit_node_t column) {
     kernel->fill_capacity = more;
   }
   const tacit_graph_column_t *bounds = &kernel->graph->columns[tacit_graph_at(kernel->graph, column)->a];
-  kernel->fills[kernel->n_fills] =
-      (tacit_fill_t){.column = column, .first = bounds->lower, .n_values = (size_t)(bounds->upper - bounds->lower) + 1};
+  kernel->fills[kernel->n_fills] = (tacit_fill_t){
+      .column = column, .first = bounds->lower, .n_values = (size_t)(bounds->upper - bounds->lower) + 1};
   return &kernel->fills[kernel->n_fills++];
 }
 
@@ -107,8 +111,11 @@ static void take_table(collect_t *c, tacit_node_t node) {
     return;
   }
   uint32_t scalar = take_scalars(c, fill->n_values, NULL);
-  kernel->leaves[node] = (tacit_leaf_t){
-      .kind = TACIT_LEAF_TABLE, .index = fill->column, .scalar = scalar, .n = (uint32_t)fill->n_values, .first = fill->first};
+  kernel->leaves[node] = (tacit_leaf_t){.kind = TACIT_LEAF_TABLE,
+                                        .index = fill->column,
+                                        .scalar = scalar,
+                                        .n = (uint32_t)fill->n_values,
+                                        .first = fill->first};
   size_t n = fill->n_tables, capacity = fill->capacity;
   c->failed = c->failed || !append(&fill->nodes, &n, &capacity, node);
   n = fill->n_tables;
@@ -122,8 +129,9 @@ static void take_table(collect_t *c, tacit_node_t node) {
 static bool is_inline(const tacit_graph_t *graph, tacit_node_t node) {
   const tacit_graph_node_t *n = tacit_graph_at(graph, node);
   const uint32_t operand[3] = {n->a, n->b, n->c};
-  bool is_cheap = n->op == TACIT_OP_NEG || n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB || n->op == TACIT_OP_MUL ||
-                  n->op == TACIT_OP_EQUAL || n->op == TACIT_OP_LESS || n->op == TACIT_OP_AT_MOST;
+  bool is_cheap = n->op == TACIT_OP_NEG || n->op == TACIT_OP_ADD || n->op == TACIT_OP_SUB ||
+                  n->op == TACIT_OP_MUL || n->op == TACIT_OP_EQUAL || n->op == TACIT_OP_LESS ||
+                  n->op == TACIT_OP_AT_MOST;
   for (unsigned i = 0; i < tacit_op_arity((tacit_op_t)n->op); i++) {
     tacit_op_t op = (tacit_op_t)tacit_graph_at(graph, operand[i])->op;
     is_cheap = is_cheap && (op == TACIT_OP_COLUMN || op == TACIT_OP_CONSTANT);
@@ -197,9 +205,12 @@ static void find_inputs(collect_t *c) {
   }
 }
 
-tacit_status_t tacit_kernel_collect(tacit_kernel_t *kernel, const tacit_graph_t *graph, const tacit_survey_t *survey, tacit_layout_t *layout,
-                                    bool is_double, bool is_data, size_t n_roots, const tacit_node_t *roots, tacit_error_t *err) {
-  *kernel = (tacit_kernel_t){.graph = graph, .is_double = is_double, .is_data = is_data, .layout = layout, .n_roots = n_roots};
+tacit_status_t tacit_kernel_collect(tacit_kernel_t *kernel, const tacit_graph_t *graph,
+                                    const tacit_survey_t *survey, tacit_layout_t *layout, bool is_double,
+                                    bool is_data, size_t n_roots, const tacit_node_t *roots,
+                                    tacit_error_t *err) {
+  *kernel = (tacit_kernel_t){
+      .graph = graph, .is_double = is_double, .is_data = is_data, .layout = layout, .n_roots = n_roots};
   kernel->leaves = tacit_alloc_zero(graph->n_nodes, sizeof *kernel->leaves);
   kernel->dot_scalar = tacit_alloc_zero(graph->n_nodes, sizeof *kernel->dot_scalar);
   kernel->roots = tacit_alloc_zero(n_roots, sizeof *kernel->roots);
@@ -266,7 +277,8 @@ static tacit_leaf_t fill_leaf(const void *user, tacit_node_t node) {
 
 static tacit_leaf_t once_leaf(const void *user, tacit_node_t node) {
   const tacit_kernel_t *kernel = user;
-  for (size_t i = 0; tacit_graph_at(kernel->graph, node)->op == TACIT_OP_PARAMETER && i < kernel->n_inputs; i++) {
+  for (size_t i = 0; tacit_graph_at(kernel->graph, node)->op == TACIT_OP_PARAMETER && i < kernel->n_inputs;
+       i++) {
     if (kernel->inputs[i] == node) {
       return (tacit_leaf_t){.kind = TACIT_LEAF_UNIFORM, .number = (uint32_t)i};
     }
@@ -286,13 +298,17 @@ static uint32_t dot_scalar(const void *user, tacit_node_t node) {
 }
 
 tacit_status_t tacit_kernel_build(tacit_kernel_t *kernel, tacit_error_t *err) {
-  const tacit_leaves_t each = {kernel, each_leaf, dot_column, dot_scalar}, once = {kernel, once_leaf, NULL, NULL};
+  const tacit_leaves_t each = {kernel, each_leaf, dot_column, dot_scalar},
+                       once = {kernel, once_leaf, NULL, NULL};
   const tacit_leaves_t fill = {kernel, fill_leaf, NULL, NULL};
-  tacit_status_t status = tacit_code_build(&kernel->once, kernel->graph, &once, kernel->n_uniforms, kernel->uniforms, false, err);
+  tacit_status_t status =
+      tacit_code_build(&kernel->once, kernel->graph, &once, kernel->n_uniforms, kernel->uniforms, false, err);
   for (size_t f = 0; f < kernel->n_fills && status == TACIT_OK; f++) {
-    status = tacit_code_build(&kernel->fills[f].code, kernel->graph, &fill, kernel->fills[f].n_tables, kernel->fills[f].nodes, false, err);
+    status = tacit_code_build(&kernel->fills[f].code, kernel->graph, &fill, kernel->fills[f].n_tables,
+                              kernel->fills[f].nodes, false, err);
   }
-  TACIT_THEN(status, tacit_code_build(&kernel->each, kernel->graph, &each, kernel->n_roots, kernel->roots, !kernel->is_double, err));
+  TACIT_THEN(status, tacit_code_build(&kernel->each, kernel->graph, &each, kernel->n_roots, kernel->roots,
+                                      !kernel->is_double, err));
   kernel->scalar_uniform = tacit_alloc(kernel->n_scalars, sizeof *kernel->scalar_uniform);
   if (status == TACIT_OK && kernel->scalar_uniform == NULL) {
     status = tacit_error_memory(err);

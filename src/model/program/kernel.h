@@ -1,6 +1,7 @@
 /*
- * Some values of each record, for some parameter vectors: what depends on parameters alone is computed once a pass, functions of one
- * column of whole numbers are tables filled once a pass, and the rest runs over the records.
+ * Some values of each record, for some parameter vectors: what depends on parameters alone is computed once a
+ * pass, functions of one column of whole numbers are tables filled once a pass, and the rest runs over the
+ * records.
  */
 #ifndef TACIT_PROGRAM_KERNEL_H
 #define TACIT_PROGRAM_KERNEL_H
@@ -22,7 +23,8 @@ TACIT_MUST_USE bool tacit_layout_add(tacit_layout_t *layout, size_t n, const uin
 
 /* ---- what is known of each node ---- */
 
-/* Of all nodes of a graph: the one column of whole numbers that a value depends on of a record, and what it costs to compute. */
+/* Of all nodes of a graph: the one column of whole numbers that a value depends on of a record, and what it
+ * costs to compute. */
 typedef struct tacit_survey {
   tacit_node_t *column; /* NONE: no column; TACIT_MANY_COLUMNS */
   float *cost;
@@ -48,9 +50,9 @@ typedef struct tacit_fill {
 typedef struct tacit_kernel {
   const tacit_graph_t *graph;
   bool is_double;
-  bool is_data; /* derives packed columns from the graph's */
-  tacit_leaf_t *leaves;  /* (n_nodes) while it is built */
-  uint32_t *dot_scalar;  /* (n_nodes) while it is built */
+  bool is_data;         /* derives packed columns from the graph's */
+  tacit_leaf_t *leaves; /* (n_nodes) while it is built */
+  uint32_t *dot_scalar; /* (n_nodes) while it is built */
   const tacit_layout_t *layout;
   tacit_node_t *roots;
   size_t n_roots;
@@ -67,11 +69,12 @@ typedef struct tacit_kernel {
 } tacit_kernel_t;
 
 /*
- * Find what the roots need; columns they need are added to the layout. A kernel that derives data (is_data) is given the graph's own
- * columns instead: of the layout it looks at their number alone.
+ * Find what the roots need; columns they need are added to the layout. A kernel that derives data (is_data)
+ * is given the graph's own columns instead: of the layout it looks at their number alone.
  */
-TACIT_MUST_USE tacit_status_t tacit_kernel_collect(tacit_kernel_t *kernel, const tacit_graph_t *graph, const tacit_survey_t *survey,
-                                                   tacit_layout_t *layout, bool is_double, bool is_data, size_t n_roots,
+TACIT_MUST_USE tacit_status_t tacit_kernel_collect(tacit_kernel_t *kernel, const tacit_graph_t *graph,
+                                                   const tacit_survey_t *survey, tacit_layout_t *layout,
+                                                   bool is_double, bool is_data, size_t n_roots,
                                                    const tacit_node_t *roots, tacit_error_t *err);
 /* Write the programs, once the layout is complete. */
 TACIT_MUST_USE tacit_status_t tacit_kernel_build(tacit_kernel_t *kernel, tacit_error_t *err);
@@ -81,13 +84,16 @@ void tacit_kernel_clear(tacit_kernel_t *kernel);
 typedef struct tacit_work tacit_work_t;
 tacit_work_t *tacit_work_new(const tacit_kernel_t *kernel, size_t n_theta);
 void tacit_work_free(tacit_work_t *work);
-/* Compute what depends on parameters alone, unless it was computed for the same ones last time. theta: (n_theta, dim). */
+/* Compute what depends on parameters alone, unless it was computed for the same ones last time. theta:
+ * (n_theta, dim). */
 void tacit_work_prepare(tacit_work_t *work, size_t n_theta, size_t dim, const double *theta);
 /*
- * Output o of block b for parameter vector k goes to out + b out_stride + (k n_roots + o) 16, floats or doubles as the kernel is; the
- * blocks have the layout's columns. Prepared for at least these parameter vectors.
+ * Output o of block b for parameter vector k goes to out + b out_stride + (k n_roots + o) 16, floats or
+ * doubles as the kernel is; the blocks have the layout's columns. Prepared for at least these parameter
+ * vectors.
  */
-void tacit_work_run(tacit_work_t *work, const float *block, size_t n_blocks, size_t n_theta, size_t out_stride, void *out);
+void tacit_work_run(tacit_work_t *work, const float *block, size_t n_blocks, size_t n_theta,
+                    size_t out_stride, void *out);
 /* Of the first parameter vector prepared: (n_uniforms, 16) and (n_scalars); for benchmarks. */
 void *tacit_work_uniforms(const tacit_work_t *work);
 void *tacit_work_scalars(const tacit_work_t *work);

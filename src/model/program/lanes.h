@@ -1,7 +1,7 @@
 /*
- * Functions of a vector of floats or of doubles (TACIT_LANES_DOUBLE), on top of base/vector.h: every step is one IEEE operation on a
- * lane, none is the C library's, so that all instruction sets give the same bits. A NaN gives NaN. Errors as measured in
- * tests/program/test_special.c; where each comes from, at its function.
+ * Functions of a vector of floats or of doubles (TACIT_LANES_DOUBLE), on top of base/vector.h: every step is
+ * one IEEE operation on a lane, none is the C library's, so that all instruction sets give the same bits. A
+ * NaN gives NaN. Errors as measured in tests/program/test_special.c; where each comes from, at its function.
  */
 #ifndef TACIT_PROGRAM_LANES_H
 #define TACIT_PROGRAM_LANES_H
@@ -16,25 +16,26 @@ typedef double real;
 typedef vdouble vreal;
 typedef vlong vwhole;
 typedef vulong vbits;
-#  define LANES DOUBLE_LANES
-#  define EXPONENT_SHIFT 52
-#  define EXPONENT_BIAS 1023
-#  define ROUNDER 6755399441055744.0 /* 1.5 * 2^52: added to a small number leaves the nearest whole one in the low bits */
-#  define WHOLE_LIMIT 0x1p51
-#  define SMALLEST_NORMAL DBL_MIN
-#  define PICK(in_double, in_float) (in_double)
+#define LANES DOUBLE_LANES
+#define EXPONENT_SHIFT 52
+#define EXPONENT_BIAS 1023
+#define ROUNDER                                                                                              \
+  6755399441055744.0 /* 1.5 * 2^52: added to a small number leaves the nearest whole one in the low bits */
+#define WHOLE_LIMIT 0x1p51
+#define SMALLEST_NORMAL DBL_MIN
+#define PICK(in_double, in_float) (in_double)
 #else
 typedef float real;
 typedef vfloat vreal;
 typedef vint vwhole;
 typedef vuint vbits;
-#  define LANES FLOAT_LANES
-#  define EXPONENT_SHIFT 23
-#  define EXPONENT_BIAS 127
-#  define ROUNDER 12582912.0f
-#  define WHOLE_LIMIT 0x1p22f
-#  define SMALLEST_NORMAL FLT_MIN
-#  define PICK(in_double, in_float) ((real)(in_float))
+#define LANES FLOAT_LANES
+#define EXPONENT_SHIFT 23
+#define EXPONENT_BIAS 127
+#define ROUNDER 12582912.0f
+#define WHOLE_LIMIT 0x1p22f
+#define SMALLEST_NORMAL FLT_MIN
+#define PICK(in_double, in_float) ((real)(in_float))
 #endif
 
 TACIT_INLINE vreal set(double x) { return (vreal){0} + (real)x; } /* of -0: 0, so see minus_zero() */
@@ -45,9 +46,13 @@ TACIT_INLINE vreal load(const real *p) {
   return v;
 }
 TACIT_INLINE void store(real *p, vreal v) { memcpy(p, &v, sizeof v); }
-TACIT_INLINE vreal choose(vwhole mask, vreal a, vreal b) { return (vreal)((mask & (vwhole)a) | (~mask & (vwhole)b)); }
+TACIT_INLINE vreal choose(vwhole mask, vreal a, vreal b) {
+  return (vreal)((mask & (vwhole)a) | (~mask & (vwhole)b));
+}
 #if TACIT_LANES_DOUBLE
-TACIT_INLINE vreal lesser(vreal x, vreal y) { return vdouble_min(x, y); } /* a NaN in either gives y, as below */
+TACIT_INLINE vreal lesser(vreal x, vreal y) {
+  return vdouble_min(x, y);
+} /* a NaN in either gives y, as below */
 TACIT_INLINE vreal greater(vreal x, vreal y) { return vdouble_max(x, y); }
 TACIT_INLINE vreal root(vreal x) { return vdouble_sqrt(x); }
 #else
@@ -81,17 +86,20 @@ TACIT_INLINE vreal chebyshev(vreal x, const double *terms, size_t n) {
 }
 
 /*
- * x = n log 2 + r, |r| <= log(2) / 2, x clamped to where 2^n is normal. *scale is 2^n and the result e^r - 1, so that e^x is
- * scale + scale (e^r - 1), and e^x - 1 is exact near 0 too. Remainder of the series below 2^-56 (2^-27).
+ * x = n log 2 + r, |r| <= log(2) / 2, x clamped to where 2^n is normal. *scale is 2^n and the result e^r - 1,
+ * so that e^x is scale + scale (e^r - 1), and e^x - 1 is exact near 0 too. Remainder of the series below
+ * 2^-56 (2^-27).
  */
 TACIT_INLINE vreal exp_parts(vreal x, vreal *scale) {
-  static const double terms[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0,
-                                 1.0 / 5040.0,       1.0 / 720.0,       1.0 / 120.0,      1.0 / 24.0,      1.0 / 6.0,      0.5};
+  static const double terms[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0,
+                                 1.0 / 362880.0,     1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,
+                                 1.0 / 120.0,        1.0 / 24.0,        1.0 / 6.0,        0.5};
   const size_t skip = TACIT_LANES_DOUBLE ? 0 : 6;
   x = greater(set(PICK(-708.0, -87.0f)), lesser(set(PICK(709.0, 88.0f)), x));
   vreal shifted = x * (real)1.4426950408889634 + (real)ROUNDER;
   vreal n = shifted - (real)ROUNDER;
-  vreal r = (x - n * PICK(0x1.62e42fee00000p-1, 0.693359375f)) - n * PICK(0x1.a39ef35793c76p-33, -2.12194440e-4f);
+  vreal r =
+      (x - n * PICK(0x1.62e42fee00000p-1, 0.693359375f)) - n * PICK(0x1.a39ef35793c76p-33, -2.12194440e-4f);
   vreal p = polynomial(r, terms + skip, sizeof terms / sizeof terms[0] - skip);
   *scale = (vreal)(((vbits)shifted << EXPONENT_SHIFT) + (vbits)set(1)); /* of the rounder no bit is left */
   return (p * r) * r + r;
@@ -99,7 +107,8 @@ TACIT_INLINE vreal exp_parts(vreal x, vreal *scale) {
 /* 0 below e^-708 (e^-87), and no more than e^709 (e^88). */
 TACIT_INLINE vreal lanes_exp(vreal x) {
   vreal scale, p = exp_parts(x, &scale);
-  return (vreal)(((vbits)(p + (real)1) + ((vbits)scale - (vbits)set(1))) & ~(vbits)(x < PICK(-708.0, -87.0f)));
+  return (vreal)(((vbits)(p + (real)1) + ((vbits)scale - (vbits)set(1))) &
+                 ~(vbits)(x < PICK(-708.0, -87.0f)));
 }
 TACIT_INLINE vreal lanes_expm1(vreal x) {
   vreal scale, p = exp_parts(x, &scale);
@@ -108,10 +117,12 @@ TACIT_INLINE vreal lanes_expm1(vreal x) {
 
 /* 2 atanh(s), |s| <= 0.172: remainder of the series below 2^-58 (2^-33). */
 TACIT_INLINE vreal twice_atanh(vreal s) {
-  static const double terms[] = {1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3};
+  static const double terms[] = {1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
+                                 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3};
   const size_t skip = TACIT_LANES_DOUBLE ? 0 : 6;
   vreal t = s * s;
-  return (real)2 * s + (real)2 * ((s * t) * polynomial(t, terms + skip, sizeof terms / sizeof terms[0] - skip));
+  return (real)2 * s +
+         (real)2 * ((s * t) * polynomial(t, terms + skip, sizeof terms / sizeof terms[0] - skip));
 }
 /* Of a normal x > 0: x = 2^k m, m from sqrt(1/2) to sqrt(2). */
 TACIT_INLINE vreal log_normal(vreal x) {
@@ -120,7 +131,8 @@ TACIT_INLINE vreal log_normal(vreal x) {
   vreal m = (vreal)((vbits)x - ((exponent - EXPONENT_BIAS) << EXPONENT_SHIFT));
   vreal k = (vreal)(exponent + (vbits)set((double)ROUNDER)) - ((real)ROUNDER + (real)EXPONENT_BIAS);
   vreal tail = twice_atanh((m - (real)1) / (m + (real)1));
-  return k * PICK(0x1.62e42fee00000p-1, 0.693359375f) + (k * PICK(0x1.a39ef35793c76p-33, -2.12194440e-4f) + tail);
+  return k * PICK(0x1.62e42fee00000p-1, 0.693359375f) +
+         (k * PICK(0x1.a39ef35793c76p-33, -2.12194440e-4f) + tail);
 }
 /* -inf at 0 and for denormals, inf at inf, NaN below 0. */
 TACIT_INLINE vreal lanes_log(vreal x) {
@@ -140,7 +152,9 @@ TACIT_INLINE vreal log1p_unit(vreal u) {
   vreal s = choose(is_small, u, u - (real)1) / (u + choose(is_small, set(2), set(3)));
   return choose(is_small, set(0), set(0.69314718055994531)) + twice_atanh(s);
 }
-TACIT_INLINE vreal lanes_log1p_exp(vreal x) { return greater(set(0), x) + log1p_unit(lanes_exp(-size_of(x))); }
+TACIT_INLINE vreal lanes_log1p_exp(vreal x) {
+  return greater(set(0), x) + log1p_unit(lanes_exp(-size_of(x)));
+}
 /* Also where one or both are infinite. */
 TACIT_INLINE vreal lanes_log_add_exp(vreal x, vreal y) {
   vreal sum = greater(x, y) + log1p_unit(lanes_exp(-size_of(x - y)));

@@ -10,7 +10,8 @@
 #include "program/graph_internal.h"
 
 /* The statements of a block, in its own scope, which stays open. */
-static void run_block(tacit_lower_t *lower, tacit_block_t block, void (*run)(tacit_lower_t *, const tacit_stmt_t *)) {
+static void run_block(tacit_lower_t *lower, tacit_block_t block,
+                      void (*run)(tacit_lower_t *, const tacit_stmt_t *)) {
   const tacit_stmt_t *stmt = lower->source->blocks[block];
   lower->block = block;
   for (size_t i = 0; stmt != NULL && i < stmt->n_body && lower->status == TACIT_OK; i++) {
@@ -23,7 +24,8 @@ static void run_statement(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   (void)flow; /* errors are in lower->status */
 }
 
-/* Generated quantities may be senseless here, where they look at records: what cannot be computed is left out, and said. */
+/* Generated quantities may be senseless here, where they look at records: what cannot be computed is left
+ * out, and said. */
 static void run_generated(tacit_lower_t *lower) {
   size_t first = lower->n_variables;
   tacit_error_t *err = lower->err, own = {0};
@@ -34,7 +36,8 @@ static void run_generated(tacit_lower_t *lower) {
   if (lower->status != TACIT_OK && lower->status != TACIT_ERR_MEMORY && lower->was_mark) {
     lower->status = TACIT_OK;
     void **notes = (void **)lower->notes;
-    char *note = tacit_arena_printf(lower->arena, "generated quantities from here on are not computed\n%s", own.message);
+    char *note = tacit_arena_printf(lower->arena, "generated quantities from here on are not computed\n%s",
+                                    own.message);
     tacit_list_append(lower->arena, &notes, &lower->n_notes, note);
     lower->notes = (char **)notes;
   } else if (lower->status != TACIT_OK && err != NULL) {
@@ -60,8 +63,9 @@ void tacit_lower_program(tacit_lower_t *lower) {
   run_block(lower, TACIT_BLOCK_MODEL, run_statement);
   lower->n_variables = n_variables;
   if (lower->status == TACIT_OK && !has_record_term(lower->graph)) {
-    tacit_lower_fail(lower, lower->source->blocks[TACIT_BLOCK_MODEL]->offset,
-                     "no statement of the model holds both a parameter and a datum of records: there is nothing to learn");
+    tacit_lower_fail(
+        lower, lower->source->blocks[TACIT_BLOCK_MODEL]->offset,
+        "no statement of the model holds both a parameter and a datum of records: there is nothing to learn");
   }
   if (lower->has_statistics) {
     run_block(lower, TACIT_BLOCK_STATISTIC, tacit_lower_statistic);
@@ -95,7 +99,8 @@ static tacit_status_t relabel(tacit_graph_reported_t *reported, const char *labe
 }
 
 /* What has labels of its own comes first, in their order; what would share one has it in parentheses. */
-static tacit_status_t label_reported(tacit_graph_t *graph, const tacit_program_settings_t *settings, tacit_error_t *err) {
+static tacit_status_t label_reported(tacit_graph_t *graph, const tacit_program_settings_t *settings,
+                                     tacit_error_t *err) {
   size_t n = 0;
   tacit_status_t status = TACIT_OK;
   for (size_t k = 0; k < settings->n_labels && status == TACIT_OK; k++) {
@@ -114,7 +119,9 @@ static tacit_status_t label_reported(tacit_graph_t *graph, const tacit_program_s
     }
     tacit_text_t label = {0};
     tacit_text_printf(&label, "(%s)", graph->reported[i].label);
-    status = label.failed ? tacit_error_memory(err) : is_taken ? relabel(&graph->reported[i], label.data, err) : status;
+    status = label.failed ? tacit_error_memory(err)
+             : is_taken   ? relabel(&graph->reported[i], label.data, err)
+                          : status;
     tacit_text_clear(&label);
   }
   return status;
@@ -159,24 +166,30 @@ tacit_status_t tacit_axis_choose(tacit_lower_t *lower, const tacit_program_setti
   const tacit_stmt_t *declaration = tacit_axis_declaration(lower->source, settings->records);
   if (settings->records[0] == '\0') {
     lower->axis = NULL;
-  } else if (declaration == NULL || declaration->type.kind != TACIT_TYPE_INT || declaration->type.n_sizes != 0) {
-    return tacit_error_set(lower->err, TACIT_ERR_UNKNOWN, "records", "the program has no datum 'int %s' that could count records", settings->records);
+  } else if (declaration == NULL || declaration->type.kind != TACIT_TYPE_INT ||
+             declaration->type.n_sizes != 0) {
+    return tacit_error_set(lower->err, TACIT_ERR_UNKNOWN, "records",
+                           "the program has no datum 'int %s' that could count records", settings->records);
   } else {
     lower->axis = declaration->name;
   }
   return TACIT_OK;
 }
 
-/* A program has one kind of record: outcomes of others would be numbers that anybody may see, and are let through if that was said. */
+/* A program has one kind of record: outcomes of others would be numbers that anybody may see, and are let
+ * through if that was said. */
 static tacit_status_t check_outcomes(tacit_lower_t *lower, const tacit_program_settings_t *settings) {
   const tacit_stmt_t *other = lower->axis != NULL ? tacit_axis_other(lower->source, lower->axis) : NULL;
   for (size_t i = 0; i < settings->n_constants && other != NULL; i++) {
-    other = strcmp(settings->constants[i].name, other->name) == 0 && settings->constants[i].is_public ? NULL : other;
+    other = strcmp(settings->constants[i].name, other->name) == 0 && settings->constants[i].is_public ? NULL
+                                                                                                      : other;
   }
   if (other != NULL) {
     tacit_lower_fail(lower, other->offset,
-                     "'%.36s' has a density and is not declared for the %.36s records: a program has one kind of record. Write one row a person, and "
-                     "censored_right(x, event) ~ ... for who is censored (docs/language.md); --public %.36s if its numbers are public; --records "
+                     "'%.36s' has a density and is not declared for the %.36s records: a program has one "
+                     "kind of record. Write one row a person, and "
+                     "censored_right(x, event) ~ ... for who is censored (docs/language.md); --public %.36s "
+                     "if its numbers are public; --records "
                      "SIZE if the records are others",
                      other->name, lower->axis, other->name);
   }
@@ -184,10 +197,15 @@ static tacit_status_t check_outcomes(tacit_lower_t *lower, const tacit_program_s
 }
 
 /* Unroll once, with sizes that are not known assumed. *is_size: the error may be one of these. */
-static tacit_status_t lower_program(tacit_program_t *program, const tacit_source_t *source, const tacit_source_t *library,
-                                    const tacit_program_settings_t *settings, double assumed_size, bool *is_size, tacit_error_t *err) {
-  tacit_lower_t lower = {
-      .arena = &program->arena, .graph = program->graph, .source = source, .library = library, .err = err, .status = TACIT_OK};
+static tacit_status_t lower_program(tacit_program_t *program, const tacit_source_t *source,
+                                    const tacit_source_t *library, const tacit_program_settings_t *settings,
+                                    double assumed_size, bool *is_size, tacit_error_t *err) {
+  tacit_lower_t lower = {.arena = &program->arena,
+                         .graph = program->graph,
+                         .source = source,
+                         .library = library,
+                         .err = err,
+                         .status = TACIT_OK};
   tacit_bind_t bind;
   tacit_status_t status = tacit_axis_choose(&lower, settings);
   if (status != TACIT_OK) {
@@ -204,13 +222,15 @@ static tacit_status_t lower_program(tacit_program_t *program, const tacit_source
     return tacit_error_memory(err);
   }
   status = lower.status == TACIT_OK ? tacit_graph_status(program->graph, err) : lower.status;
-  program->records = lower.axis != NULL ? tacit_arena_text(&program->arena, lower.axis, strlen(lower.axis)) : NULL;
+  program->records =
+      lower.axis != NULL ? tacit_arena_text(&program->arena, lower.axis, strlen(lower.axis)) : NULL;
   program->notes = lower.notes;
   program->n_notes = lower.n_notes;
   return status;
 }
 
-/* Behind the first line of an error that sizes had to do with, one or another of each that was tried: the right one may lead to none. */
+/* Behind the first line of an error that sizes had to do with, one or another of each that was tried: the
+ * right one may lead to none. */
 static void say_sizes(tacit_error_t *error) {
   static const char said[] = " (sizes that are not said were tried as 1, 2, 3 and 5: --set NAME=SIZE)";
   char *end = error->message + strcspn(error->message, "\n");
@@ -221,8 +241,9 @@ static void say_sizes(tacit_error_t *error) {
 }
 
 /* Without a schema a program is all right if it is for some sizes. */
-static tacit_status_t try_sizes(tacit_program_t *program, const tacit_source_t *source, const tacit_source_t *library,
-                                const tacit_program_settings_t *settings, tacit_error_t *err) {
+static tacit_status_t try_sizes(tacit_program_t *program, const tacit_source_t *source,
+                                const tacit_source_t *library, const tacit_program_settings_t *settings,
+                                tacit_error_t *err) {
   static const double sizes[] = {3, 2, 1, 5};
   size_t n = settings->schema == NULL ? sizeof sizes / sizeof sizes[0] : 1;
   tacit_status_t status = TACIT_OK;
@@ -232,7 +253,9 @@ static tacit_status_t try_sizes(tacit_program_t *program, const tacit_source_t *
     tacit_graph_free(program->graph);
     program->graph = tacit_graph_new();
     tacit_error_t error = {0};
-    status = program->graph != NULL ? lower_program(program, source, library, settings, sizes[i], &is_size, &error) : tacit_error_memory(&error);
+    status = program->graph != NULL
+                 ? lower_program(program, source, library, settings, sizes[i], &is_size, &error)
+                 : tacit_error_memory(&error);
     if (status == TACIT_OK) {
       return TACIT_OK;
     }
@@ -252,8 +275,8 @@ static tacit_status_t try_sizes(tacit_program_t *program, const tacit_source_t *
   return first.status;
 }
 
-tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, size_t n, const tacit_program_settings_t *settings,
-                                   tacit_error_t *err) {
+tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, size_t n,
+                                   const tacit_program_settings_t *settings, tacit_error_t *err) {
   static const tacit_program_settings_t none = {0};
   *program = NULL;
   tacit_program_t *made = tacit_alloc_zero(1, sizeof *made);
@@ -262,7 +285,8 @@ tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, 
   }
   tacit_source_t source, library;
   tacit_status_t status = tacit_source_parse(&source, &made->arena, text, n, false, err);
-  TACIT_THEN(status, tacit_source_parse(&library, &made->arena, tacit_library, tacit_library_size, true, err));
+  TACIT_THEN(status,
+             tacit_source_parse(&library, &made->arena, tacit_library, tacit_library_size, true, err));
   TACIT_THEN(status, try_sizes(made, &source, &library, settings != NULL ? settings : &none, err));
   if (status == TACIT_OK && settings != NULL && settings->n_labels > 0) {
     status = label_reported(made->graph, settings, err);
@@ -284,7 +308,8 @@ tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, 
   return TACIT_OK;
 }
 
-tacit_status_t tacit_program_read(tacit_program_t **program, const char *path, const tacit_program_settings_t *settings, tacit_error_t *err) {
+tacit_status_t tacit_program_read(tacit_program_t **program, const char *path,
+                                  const tacit_program_settings_t *settings, tacit_error_t *err) {
   char *text;
   size_t n;
   tacit_error_t why;
@@ -298,7 +323,8 @@ tacit_status_t tacit_program_read(tacit_program_t **program, const char *path, c
   return status == TACIT_OK ? status : tacit_error_set(err, status, why.field, "%s: %s", path, why.message);
 }
 
-tacit_status_t tacit_program_compile(tacit_program_t *program, struct tacit_model *model, tacit_error_t *err) {
+tacit_status_t tacit_program_compile(tacit_program_t *program, struct tacit_model *model,
+                                     tacit_error_t *err) {
   if (program->compiled == NULL) {
     tacit_graph_t *graph = program->graph;
     if (graph == NULL) {
@@ -314,12 +340,16 @@ tacit_status_t tacit_program_compile(tacit_program_t *program, struct tacit_mode
   return TACIT_OK;
 }
 
-size_t tacit_program_packed(const tacit_program_t *program, const char *column, size_t most, size_t *columns, double *factors, double *offset) {
-  return program->compiled != NULL ? tacit_compiled_packed(program->compiled, column, most, columns, factors, offset) : 0;
+size_t tacit_program_packed(const tacit_program_t *program, const char *column, size_t most, size_t *columns,
+                            double *factors, double *offset) {
+  return program->compiled != NULL
+             ? tacit_compiled_packed(program->compiled, column, most, columns, factors, offset)
+             : 0;
 }
 
-tacit_status_t tacit_program_pack_part(struct tacit_records **records, const tacit_program_t *program, const struct tacit_table *table,
-                                       size_t part, size_t n_parts, size_t n_threads, const char *scratch, tacit_error_t *err) {
+tacit_status_t tacit_program_pack_part(struct tacit_records **records, const tacit_program_t *program,
+                                       const struct tacit_table *table, size_t part, size_t n_parts,
+                                       size_t n_threads, const char *scratch, tacit_error_t *err) {
   return tacit_compiled_pack_part(records, program->compiled, table, part, n_parts, n_threads, scratch, err);
 }
 
@@ -334,7 +364,9 @@ void tacit_program_free(tacit_program_t *program) {
 
 const char *tacit_program_records(const tacit_program_t *program) { return program->records; }
 size_t tacit_program_n_parameters(const tacit_program_t *program) { return program->n_parameters; }
-const char *tacit_program_parameter(const tacit_program_t *program, size_t j) { return program->parameters[j]; }
+const char *tacit_program_parameter(const tacit_program_t *program, size_t j) {
+  return program->parameters[j];
+}
 size_t tacit_program_n_reported(const tacit_program_t *program) { return program->n_reported; }
 const char *tacit_program_label(const tacit_program_t *program, size_t i) { return program->labels[i]; }
 const char *tacit_program_name(const tacit_program_t *program, size_t i) { return program->names[i]; }

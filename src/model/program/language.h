@@ -7,7 +7,7 @@
 #include "tacit/program.h"
 
 struct tacit_program {
-  tacit_arena_t arena; /* everything below but the graph */
+  tacit_arena_t arena;  /* everything below but the graph */
   tacit_graph_t *graph; /* NULL once it is compiled */
   struct tacit_compiled *compiled;
   const char *records;

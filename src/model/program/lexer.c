@@ -21,8 +21,8 @@ void tacit_source_place(const tacit_source_t *source, size_t offset, size_t *lin
   *column = offset - begin + 1;
 }
 
-tacit_status_t tacit_source_error(const tacit_source_t *source, tacit_error_t *err, tacit_status_t status, size_t offset,
-                                  const char *format, ...) {
+tacit_status_t tacit_source_error(const tacit_source_t *source, tacit_error_t *err, tacit_status_t status,
+                                  size_t offset, const char *format, ...) {
   char reason[384], what[32], text[4096];
   size_t line, column, n = 0;
   va_list args;
@@ -31,7 +31,8 @@ tacit_status_t tacit_source_error(const tacit_source_t *source, tacit_error_t *e
   va_end(args);
   tacit_source_place(source, offset, &line, &column);
   size_t begin = offset + 1 - column, from = column > 2000 ? begin + column - 2000 : begin;
-  while (n + 1 < sizeof text && from + n < source->length && source->text[from + n] != '\n' && source->text[from + n] != '\r') {
+  while (n + 1 < sizeof text && from + n < source->length && source->text[from + n] != '\n' &&
+         source->text[from + n] != '\r') {
     text[n] = source->text[from + n];
     n++;
   }
@@ -57,7 +58,9 @@ void tacit_lexer_fail(tacit_lexer_t *lexer, size_t offset, const char *format, .
 static bool skip_space(tacit_lexer_t *lexer) {
   const char *text = lexer->source->text;
   size_t n = lexer->source->length, i = lexer->position;
-  i += i == 0 && n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* a mark of the encoding, which editors write */
+  i += i == 0 && n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0
+           ? 3
+           : 0; /* a mark of the encoding, which editors write */
   for (;;) {
     while (i < n && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r')) {
       i++;
@@ -87,7 +90,8 @@ static bool skip_space(tacit_lexer_t *lexer) {
   }
 }
 
-/* A number as the language writes it: 1, 1., .5, 1e-3; the digits' own dot before * or / belongs to the operator. */
+/* A number as the language writes it: 1, 1., .5, 1e-3; the digits' own dot before * or / belongs to the
+ * operator. */
 static void scan_number(tacit_lexer_t *lexer) {
   const char *text = lexer->source->text + lexer->position;
   size_t left = lexer->source->length - lexer->position, n = 0;
@@ -96,7 +100,8 @@ static void scan_number(tacit_lexer_t *lexer) {
   while (n < left && isdigit((unsigned char)text[n])) {
     n++;
   }
-  if (n < left && text[n] == '.' && !(n + 1 < left && strchr("*/^", text[n + 1]) != NULL && text[n + 1] != '\0')) {
+  if (n < left && text[n] == '.' &&
+      !(n + 1 < left && strchr("*/^", text[n + 1]) != NULL && text[n + 1] != '\0')) {
     is_real = true;
     for (n++; n < left && isdigit((unsigned char)text[n]); n++) {
     }
@@ -144,21 +149,33 @@ typedef struct {
 } operator_t;
 
 /* Longer ones before those that they begin with. */
-static const operator_t operators[] = {
-    {".*=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_TIMES_EACH}, {"./=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_DIVIDE_EACH},
-    {"%/%", TACIT_TOK_INTDIV, TACIT_TOK_END},            {"<-", TACIT_TOK_ASSIGN, TACIT_TOK_END},
-    {"+=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_ADD},         {"-=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_SUBTRACT},
-    {"*=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_MULTIPLY},    {"/=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_DIVIDE},
-    {"||", TACIT_TOK_OR, TACIT_TOK_END},                 {"&&", TACIT_TOK_AND, TACIT_TOK_END},
-    {"==", TACIT_TOK_EQUAL, TACIT_TOK_END},              {"!=", TACIT_TOK_UNEQUAL, TACIT_TOK_END},
-    {"<=", TACIT_TOK_AT_MOST, TACIT_TOK_END},            {">=", TACIT_TOK_AT_LEAST, TACIT_TOK_END},
-    {".*", TACIT_TOK_TIMES_EACH, TACIT_TOK_END},         {"./", TACIT_TOK_DIVIDE_EACH, TACIT_TOK_END},
-    {".^", TACIT_TOK_POWER_EACH, TACIT_TOK_END},         {"<", TACIT_TOK_LESS, TACIT_TOK_END},
-    {">", TACIT_TOK_GREATER, TACIT_TOK_END},             {"+", TACIT_TOK_ADD, TACIT_TOK_END},
-    {"-", TACIT_TOK_SUBTRACT, TACIT_TOK_END},            {"*", TACIT_TOK_MULTIPLY, TACIT_TOK_END},
-    {"/", TACIT_TOK_DIVIDE, TACIT_TOK_END},              {"%", TACIT_TOK_MODULO, TACIT_TOK_END},
-    {"^", TACIT_TOK_POWER, TACIT_TOK_END},               {"=", TACIT_TOK_ASSIGN, TACIT_TOK_END},
-    {"~", TACIT_TOK_TILDE, TACIT_TOK_END}};
+static const operator_t operators[] = {{".*=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_TIMES_EACH},
+                                       {"./=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_DIVIDE_EACH},
+                                       {"%/%", TACIT_TOK_INTDIV, TACIT_TOK_END},
+                                       {"<-", TACIT_TOK_ASSIGN, TACIT_TOK_END},
+                                       {"+=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_ADD},
+                                       {"-=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_SUBTRACT},
+                                       {"*=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_MULTIPLY},
+                                       {"/=", TACIT_TOK_ADD_ASSIGN, TACIT_TOK_DIVIDE},
+                                       {"||", TACIT_TOK_OR, TACIT_TOK_END},
+                                       {"&&", TACIT_TOK_AND, TACIT_TOK_END},
+                                       {"==", TACIT_TOK_EQUAL, TACIT_TOK_END},
+                                       {"!=", TACIT_TOK_UNEQUAL, TACIT_TOK_END},
+                                       {"<=", TACIT_TOK_AT_MOST, TACIT_TOK_END},
+                                       {">=", TACIT_TOK_AT_LEAST, TACIT_TOK_END},
+                                       {".*", TACIT_TOK_TIMES_EACH, TACIT_TOK_END},
+                                       {"./", TACIT_TOK_DIVIDE_EACH, TACIT_TOK_END},
+                                       {".^", TACIT_TOK_POWER_EACH, TACIT_TOK_END},
+                                       {"<", TACIT_TOK_LESS, TACIT_TOK_END},
+                                       {">", TACIT_TOK_GREATER, TACIT_TOK_END},
+                                       {"+", TACIT_TOK_ADD, TACIT_TOK_END},
+                                       {"-", TACIT_TOK_SUBTRACT, TACIT_TOK_END},
+                                       {"*", TACIT_TOK_MULTIPLY, TACIT_TOK_END},
+                                       {"/", TACIT_TOK_DIVIDE, TACIT_TOK_END},
+                                       {"%", TACIT_TOK_MODULO, TACIT_TOK_END},
+                                       {"^", TACIT_TOK_POWER, TACIT_TOK_END},
+                                       {"=", TACIT_TOK_ASSIGN, TACIT_TOK_END},
+                                       {"~", TACIT_TOK_TILDE, TACIT_TOK_END}};
 
 static void scan_operator(tacit_lexer_t *lexer) {
   const char *text = lexer->source->text + lexer->position;
@@ -182,7 +199,8 @@ static void scan_operator(tacit_lexer_t *lexer) {
   if (c >= 0x20 && c < 0x7F) {
     tacit_lexer_fail(lexer, lexer->position, "the character '%c' has no meaning here", text[0]);
   } else {
-    tacit_lexer_fail(lexer, lexer->position, "a character that is no ASCII has no meaning outside of comments");
+    tacit_lexer_fail(lexer, lexer->position,
+                     "a character that is no ASCII has no meaning outside of comments");
   }
 }
 
@@ -228,7 +246,8 @@ void tacit_lexer_next(tacit_lexer_t *lexer) {
       lexer->status = tacit_error_memory(lexer->err);
       lexer->kind = TACIT_TOK_END;
     }
-  } else if (isdigit((unsigned char)text[0]) || (text[0] == '.' && left > 1 && isdigit((unsigned char)text[1]))) {
+  } else if (isdigit((unsigned char)text[0]) ||
+             (text[0] == '.' && left > 1 && isdigit((unsigned char)text[1]))) {
     scan_number(lexer);
   } else if (text[0] == '"') {
     scan_string(lexer);
@@ -256,7 +275,8 @@ bool tacit_lexer_take(tacit_lexer_t *lexer, char symbol) {
 
 void tacit_lexer_expect(tacit_lexer_t *lexer, char symbol, const char *after) {
   if (lexer->status == TACIT_OK && !tacit_lexer_take(lexer, symbol)) {
-    tacit_lexer_fail(lexer, symbol == ';' ? lexer->last_end : lexer->offset, "expected '%c' after %s", symbol, after);
+    tacit_lexer_fail(lexer, symbol == ';' ? lexer->last_end : lexer->offset, "expected '%c' after %s", symbol,
+                     after);
   }
 }
 
@@ -264,8 +284,8 @@ void tacit_lexer_unexpected(tacit_lexer_t *lexer, const char *expected) {
   if (lexer->kind == TACIT_TOK_END) {
     tacit_lexer_fail(lexer, lexer->last_end, "the text ends where %s was expected", expected);
   } else {
-    tacit_lexer_fail(lexer, lexer->offset, "expected %s, not '%.*s'", expected, (int)(lexer->length < 40 ? lexer->length : 40),
-                     lexer->source->text + lexer->offset);
+    tacit_lexer_fail(lexer, lexer->offset, "expected %s, not '%.*s'", expected,
+                     (int)(lexer->length < 40 ? lexer->length : 40), lexer->source->text + lexer->offset);
   }
 }
 

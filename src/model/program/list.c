@@ -21,7 +21,8 @@ tacit_node_t tacit_graph_sum(tacit_graph_t *graph, size_t n, const tacit_node_t 
   if (n == 1) {
     return terms[0];
   }
-  return binary(graph, TACIT_OP_ADD, tacit_graph_sum(graph, n / 2, terms), tacit_graph_sum(graph, n - n / 2, terms + n / 2));
+  return binary(graph, TACIT_OP_ADD, tacit_graph_sum(graph, n / 2, terms),
+                tacit_graph_sum(graph, n - n / 2, terms + n / 2));
 }
 
 tacit_node_t tacit_graph_log_sum_exp(tacit_graph_t *graph, size_t n, const tacit_node_t *terms) {
@@ -31,7 +32,8 @@ tacit_node_t tacit_graph_log_sum_exp(tacit_graph_t *graph, size_t n, const tacit
   if (n == 1) {
     return terms[0];
   }
-  tacit_node_t x = tacit_graph_log_sum_exp(graph, n / 2, terms), y = tacit_graph_log_sum_exp(graph, n - n / 2, terms + n / 2);
+  tacit_node_t x = tacit_graph_log_sum_exp(graph, n / 2, terms),
+               y = tacit_graph_log_sum_exp(graph, n - n / 2, terms + n / 2);
   return binary(graph, TACIT_OP_LOG_ADD_EXP, x, y);
 }
 
@@ -102,7 +104,8 @@ tacit_node_t tacit_graph_dot(tacit_graph_t *graph, size_t n, const tacit_node_t 
 
 /* ---- elements chosen by data ---- */
 
-tacit_node_t tacit_graph_intern_lookup(tacit_graph_t *graph, tacit_node_t index, double lower, size_t n, const tacit_node_t *elements) {
+tacit_node_t tacit_graph_intern_lookup(tacit_graph_t *graph, tacit_node_t index, double lower, size_t n,
+                                       const tacit_node_t *elements) {
   unsigned rate = at(graph, index).rate;
   bool all_same = true;
   for (size_t i = 0; i < n; i++) {
@@ -120,12 +123,13 @@ tacit_node_t tacit_graph_intern_lookup(tacit_graph_t *graph, tacit_node_t index,
     return NONE;
   }
   memcpy(graph->lists + first, elements, n * sizeof *elements);
-  return intern_list(graph, (tacit_graph_node_t){.op = TACIT_OP_LOOKUP,
-                                                 .rate = (uint8_t)rate,
-                                                 .a = index,
-                                                 .b = (uint32_t)first,
-                                                 .c = (uint32_t)n,
-                                                 .value = lower},
+  return intern_list(graph,
+                     (tacit_graph_node_t){.op = TACIT_OP_LOOKUP,
+                                          .rate = (uint8_t)rate,
+                                          .a = index,
+                                          .b = (uint32_t)first,
+                                          .c = (uint32_t)n,
+                                          .value = lower},
                      first);
 }
 
@@ -166,8 +170,9 @@ static tacit_node_t *operands(const unify_t *u, const tacit_node_t *elements, un
 }
 
 /*
- * Elements that differ by the number of a parameter only become one expression of a gathered parameter: alpha[g] with
- * alpha_k = mu + tau z_k is mu + tau z[g]. NONE where they differ otherwise; *found tells whether a parameter was gathered.
+ * Elements that differ by the number of a parameter only become one expression of a gathered parameter:
+ * alpha[g] with alpha_k = mu + tau z_k is mu + tau z[g]. NONE where they differ otherwise; *found tells
+ * whether a parameter was gathered.
  */
 static tacit_node_t unify(const unify_t *u, const tacit_node_t *elements, unsigned depth, bool *found) {
   const tacit_graph_node_t first = at(u->graph, elements[0]);
@@ -221,17 +226,19 @@ static bool of_column(const tacit_graph_t *graph, tacit_node_t index, tacit_node
          graph->columns[node.a].upper - graph->columns[node.a].lower < TACIT_GRAPH_MAX_TABLE;
 }
 
-static tacit_node_t lookup(tacit_graph_t *graph, tacit_node_t index, double lower, size_t n, const tacit_node_t *elements) {
+static tacit_node_t lookup(tacit_graph_t *graph, tacit_node_t index, double lower, size_t n,
+                           const tacit_node_t *elements) {
   bool found = false;
   unify_t u = {graph, index, lower, n};
   tacit_node_t unified = n > 1 ? unify(&u, elements, MAX_DEPTH, &found) : NONE;
-  return unified != NONE && found ? unified
+  return unified != NONE && found    ? unified
          : graph->status == TACIT_OK ? tacit_graph_intern_lookup(graph, index, lower, n, elements)
                                      : NONE;
 }
 
 /* The same elements, numbered by the values of a column. */
-static tacit_node_t lookup_by_column(tacit_graph_t *graph, tacit_node_t column, double offset, size_t n, const tacit_node_t *elements) {
+static tacit_node_t lookup_by_column(tacit_graph_t *graph, tacit_node_t column, double offset, size_t n,
+                                     const tacit_node_t *elements) {
   const tacit_graph_column_t *c = &graph->columns[at(graph, column).a];
   size_t n_values = (size_t)(c->upper - c->lower) + 1;
   double lower = c->lower;
@@ -248,7 +255,8 @@ static tacit_node_t lookup_by_column(tacit_graph_t *graph, tacit_node_t column, 
   return node;
 }
 
-tacit_node_t tacit_graph_index(tacit_graph_t *graph, tacit_node_t index, size_t n, const tacit_node_t *elements) {
+tacit_node_t tacit_graph_index(tacit_graph_t *graph, tacit_node_t index, size_t n,
+                               const tacit_node_t *elements) {
   bool is_uniform = true;
   if (index == NONE || n == 0 || n > UINT32_MAX / 4) {
     return NONE;
@@ -281,7 +289,8 @@ tacit_node_t tacit_graph_index(tacit_graph_t *graph, tacit_node_t index, size_t 
 
 /* ---- operations on what was chosen ---- */
 
-/* Lookups whose elements are not just parameters one after another: those are gathered, and their gradient is. */
+/* Lookups whose elements are not just parameters one after another: those are gathered, and their gradient
+ * is. */
 static bool is_table(const tacit_graph_t *graph, tacit_node_t node) {
   const tacit_graph_node_t n = at(graph, node);
   size_t stride;
@@ -290,7 +299,8 @@ static bool is_table(const tacit_graph_t *graph, tacit_node_t node) {
 }
 
 /* What an expression is where the column has a value; NONE where it looks at anything else. */
-static tacit_node_t at_value(tacit_graph_t *graph, tacit_node_t node, const tacit_graph_node_t *table, size_t i, unsigned depth) {
+static tacit_node_t at_value(tacit_graph_t *graph, tacit_node_t node, const tacit_graph_node_t *table,
+                             size_t i, unsigned depth) {
   const tacit_graph_node_t n = at(graph, node);
   if (n.rate <= TACIT_RATE_PARAMETER) {
     return node;

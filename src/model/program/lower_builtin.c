@@ -9,27 +9,51 @@ static const tacit_value_t NOTHING = {0};
 static const struct {
   const char *name;
   tacit_op_t op;
-} operations[] = {
-    {"abs", TACIT_OP_ABS},         {"fabs", TACIT_OP_ABS},           {"fmin", TACIT_OP_MIN},
-    {"fmax", TACIT_OP_MAX},        {"floor", TACIT_OP_FLOOR},        {"sqrt", TACIT_OP_SQRT},
-    {"pow", TACIT_OP_POW},         {"exp", TACIT_OP_EXP},            {"expm1", TACIT_OP_EXPM1},
-    {"log", TACIT_OP_LOG},         {"log1p", TACIT_OP_LOG1P},        {"log1p_exp", TACIT_OP_LOG1P_EXP},
-    {"log1m_exp", TACIT_OP_LOG1M_EXP}, {"inv_logit", TACIT_OP_INV_LOGIT}, {"tanh", TACIT_OP_TANH},
-    {"lgamma_of_positive", TACIT_OP_LGAMMA}, {"lgamma_diff", TACIT_OP_LGAMMA_DIFF}, {"digamma", TACIT_OP_DIGAMMA},    {"trigamma", TACIT_OP_TRIGAMMA},
-    {"erf", TACIT_OP_ERF},         {"erfc", TACIT_OP_ERFC},          {"Phi", TACIT_OP_PHI},
-    {"log_Phi", TACIT_OP_LOG_PHI}, {"inv_Phi", TACIT_OP_INV_PHI},    {"sin", TACIT_OP_SIN},
-    {"cos", TACIT_OP_COS},         {"atan", TACIT_OP_ATAN}};
+} operations[] = {{"abs", TACIT_OP_ABS},
+                  {"fabs", TACIT_OP_ABS},
+                  {"fmin", TACIT_OP_MIN},
+                  {"fmax", TACIT_OP_MAX},
+                  {"floor", TACIT_OP_FLOOR},
+                  {"sqrt", TACIT_OP_SQRT},
+                  {"pow", TACIT_OP_POW},
+                  {"exp", TACIT_OP_EXP},
+                  {"expm1", TACIT_OP_EXPM1},
+                  {"log", TACIT_OP_LOG},
+                  {"log1p", TACIT_OP_LOG1P},
+                  {"log1p_exp", TACIT_OP_LOG1P_EXP},
+                  {"log1m_exp", TACIT_OP_LOG1M_EXP},
+                  {"inv_logit", TACIT_OP_INV_LOGIT},
+                  {"tanh", TACIT_OP_TANH},
+                  {"lgamma_of_positive", TACIT_OP_LGAMMA},
+                  {"lgamma_diff", TACIT_OP_LGAMMA_DIFF},
+                  {"digamma", TACIT_OP_DIGAMMA},
+                  {"trigamma", TACIT_OP_TRIGAMMA},
+                  {"erf", TACIT_OP_ERF},
+                  {"erfc", TACIT_OP_ERFC},
+                  {"Phi", TACIT_OP_PHI},
+                  {"log_Phi", TACIT_OP_LOG_PHI},
+                  {"inv_Phi", TACIT_OP_INV_PHI},
+                  {"sin", TACIT_OP_SIN},
+                  {"cos", TACIT_OP_COS},
+                  {"atan", TACIT_OP_ATAN}};
 
 static const struct {
   const char *name;
   double value;
-} numbers[] = {{"pi", 3.14159265358979323846},       {"e", 2.71828182845904523536},
-               {"sqrt2", 1.41421356237309504880},    {"log2", 0.69314718055994530942},
-               {"log10", 2.30258509299404568402},    {"not_a_number", NAN},
-               {"positive_infinity", INFINITY},      {"negative_infinity", -INFINITY},
+} numbers[] = {{"pi", 3.14159265358979323846},
+               {"e", 2.71828182845904523536},
+               {"sqrt2", 1.41421356237309504880},
+               {"log2", 0.69314718055994530942},
+               {"log10", 2.30258509299404568402},
+               {"not_a_number", NAN},
+               {"positive_infinity", INFINITY},
+               {"negative_infinity", -INFINITY},
                {"machine_precision", 2.220446049250313e-16}};
 
-enum { N_OPERATIONS = sizeof operations / sizeof operations[0], N_NUMBERS = sizeof numbers / sizeof numbers[0] };
+enum {
+  N_OPERATIONS = sizeof operations / sizeof operations[0],
+  N_NUMBERS = sizeof numbers / sizeof numbers[0]
+};
 
 void tacit_lower_offer_builtins(tacit_nearest_t *nearest) {
   for (size_t i = 0; i < N_OPERATIONS; i++) {
@@ -41,7 +65,8 @@ void tacit_lower_offer_builtins(tacit_nearest_t *nearest) {
   tacit_lower_offer_containers(nearest);
 }
 
-bool tacit_lower_builtin(tacit_lower_t *lower, size_t offset, const char *name, tacit_value_t *args, size_t n, tacit_value_t *result) {
+bool tacit_lower_builtin(tacit_lower_t *lower, size_t offset, const char *name, tacit_value_t *args, size_t n,
+                         tacit_value_t *result) {
   for (size_t i = 0; i < N_NUMBERS; i++) {
     if (n == 0 && strcmp(numbers[i].name, name) == 0) {
       *result = tacit_value_number(lower, numbers[i].value, false);
@@ -78,7 +103,9 @@ tacit_value_t tacit_lower_sum(tacit_lower_t *lower, size_t offset, const tacit_v
   if (sum == TACIT_NODE_NONE) {
     sum = tacit_graph_sum(lower->graph, a->n, a->nodes);
     if (tacit_value_has_axis(a)) {
-      sum = tacit_mark_new(lower, (tacit_mark_t){.kind = TACIT_MARK_SUM, .record = sum, .once = tacit_lower_constant(lower, 0)});
+      sum = tacit_mark_new(
+          lower,
+          (tacit_mark_t){.kind = TACIT_MARK_SUM, .record = sum, .once = tacit_lower_constant(lower, 0)});
     }
   }
   return tacit_value_scalar(lower, kind, sum);
@@ -90,14 +117,18 @@ static bool starts_with(const char *name, const char *beginning) {
   return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
-bool tacit_lower_glm(tacit_lower_t *lower, size_t offset, const char *name, tacit_value_t *args, size_t n, tacit_value_t *result) {
+bool tacit_lower_glm(tacit_lower_t *lower, size_t offset, const char *name, tacit_value_t *args, size_t n,
+                     tacit_value_t *result) {
   static const struct {
     const char *name, *density;
     size_t n_args;
     bool has_cutpoints; /* x, beta, c in place of x, alpha, beta */
-  } forms[] = {{"bernoulli_logit_glm_lp", "bernoulli_logit_lpmf", 4, false},   {"poisson_log_glm_lp", "poisson_log_lpmf", 4, false},
-               {"neg_binomial_2_log_glm_lp", "neg_binomial_2_log_lpmf", 5, false}, {"normal_id_glm_lp", "normal_lpdf", 5, false},
-               {"categorical_logit_glm_lp", "categorical_logit_lpmf", 4, false},  {"ordered_logistic_glm_lp", "ordered_logistic_lpmf", 4, true}};
+  } forms[] = {{"bernoulli_logit_glm_lp", "bernoulli_logit_lpmf", 4, false},
+               {"poisson_log_glm_lp", "poisson_log_lpmf", 4, false},
+               {"neg_binomial_2_log_glm_lp", "neg_binomial_2_log_lpmf", 5, false},
+               {"normal_id_glm_lp", "normal_lpdf", 5, false},
+               {"categorical_logit_glm_lp", "categorical_logit_lpmf", 4, false},
+               {"ordered_logistic_glm_lp", "ordered_logistic_lpmf", 4, true}};
   for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
     if (!starts_with(name, forms[i].name) || n != forms[i].n_args) {
       continue;
@@ -109,12 +140,14 @@ bool tacit_lower_glm(tacit_lower_t *lower, size_t offset, const char *name, taci
     tacit_value_t eta = tacit_lower_product(lower, offset, &x, &beta);
     if (!forms[i].has_cutpoints && eta.kind != TACIT_TYPE_VOID) {
       tacit_value_t alpha = args[2];
-      if (strcmp(forms[i].density, "categorical_logit_lpmf") == 0) { /* x is a row, alpha a vector with a place for each class */
+      if (strcmp(forms[i].density, "categorical_logit_lpmf") ==
+          0) { /* x is a row, alpha a vector with a place for each class */
         alpha.kind = TACIT_TYPE_ROW;
         eta.kind = eta.n_dims == 2 && eta.dims[0] == TACIT_AXIS ? TACIT_TYPE_ROW : eta.kind;
         eta.n_array = eta.n_dims == 2 ? 1 : 0;
         for (size_t k = 0; k < eta.n && alpha.n == eta.n; k++) {
-          eta.nodes[k] = tacit_lower_apply(lower, offset, TACIT_OP_ADD, eta.nodes[k], alpha.nodes[k], TACIT_NODE_NONE);
+          eta.nodes[k] =
+              tacit_lower_apply(lower, offset, TACIT_OP_ADD, eta.nodes[k], alpha.nodes[k], TACIT_NODE_NONE);
         }
       } else {
         eta = tacit_lower_map(lower, offset, TACIT_OP_ADD, &eta, &alpha);

@@ -12,19 +12,23 @@ static bool ends_with(const char *name, const char *ending) {
 }
 
 static bool is_density(const char *name) {
-  return ends_with(name, "_lpdf") || ends_with(name, "_lpmf") || ends_with(name, "_lcdf") || ends_with(name, "_lccdf");
+  return ends_with(name, "_lpdf") || ends_with(name, "_lpmf") || ends_with(name, "_lcdf") ||
+         ends_with(name, "_lccdf");
 }
 
 /* Dimensions that an argument of this type has by itself. */
 static unsigned core_dims(const tacit_type_t *type) {
-  unsigned own = type->kind == TACIT_TYPE_MATRIX ? 2 : type->kind == TACIT_TYPE_VECTOR || type->kind == TACIT_TYPE_ROW ? 1 : 0;
+  unsigned own = type->kind == TACIT_TYPE_MATRIX                                   ? 2
+                 : type->kind == TACIT_TYPE_VECTOR || type->kind == TACIT_TYPE_ROW ? 1
+                                                                                   : 0;
   return (unsigned)type->n_array + own;
 }
 
 /* ---- one call ---- */
 
 /* The function's value for these arguments, or NOTHING after an error. */
-static tacit_value_t run(tacit_lower_t *lower, size_t offset, const tacit_function_t *function, const tacit_value_t *args) {
+static tacit_value_t run(tacit_lower_t *lower, size_t offset, const tacit_function_t *function,
+                         const tacit_value_t *args) {
   bool is_library = function->source->is_library;
   for (size_t i = 0; i < lower->n_calls; i++) {
     if (lower->calls[i] == function && !is_library) {
@@ -53,7 +57,8 @@ static tacit_value_t run(tacit_lower_t *lower, size_t offset, const tacit_functi
   if (flow == TACIT_FLOW_NEXT && lower->status == TACIT_OK) {
     tacit_lower_fail(lower, function->offset, "'%s' ends without 'return'", function->name);
   }
-  if (flow == TACIT_FLOW_REJECTED && function->result.kind <= TACIT_TYPE_REAL && function->result.n_array == 0) {
+  if (flow == TACIT_FLOW_REJECTED && function->result.kind <= TACIT_TYPE_REAL &&
+      function->result.n_array == 0) {
     *lower->branch = tacit_lower_constant(lower, -INFINITY);
     result = tacit_value_number(lower, NAN, false);
     result.kind = function->result.kind;
@@ -83,10 +88,12 @@ static bool fits(const tacit_type_t *type, const tacit_value_t *arg, unsigned n_
   bool is_array = arg->n_array > 0;
   bool is_scalar_array = is_array && arg->n_array == arg->n_dims;
   switch (type->kind) {
-    case TACIT_TYPE_VECTOR:
-    case TACIT_TYPE_ROW:
-    case TACIT_TYPE_MATRIX: return arg->n_array == type->n_array && arg->kind == type->kind;
-    default: return is_scalar_array;
+  case TACIT_TYPE_VECTOR:
+  case TACIT_TYPE_ROW:
+  case TACIT_TYPE_MATRIX:
+    return arg->n_array == type->n_array && arg->kind == type->kind;
+  default:
+    return is_scalar_array;
   }
 }
 
@@ -99,14 +106,16 @@ static bool fits_all(const tacit_function_t *function, const tacit_value_t *args
   return true;
 }
 
-/* Library functions are also called for each element: what comes before an argument's own dimensions has to agree. */
-static bool fits_each(const tacit_function_t *function, const tacit_value_t *args, size_t n, const tacit_value_t **shape,
-                      unsigned *n_lead) {
+/* Library functions are also called for each element: what comes before an argument's own dimensions has to
+ * agree. */
+static bool fits_each(const tacit_function_t *function, const tacit_value_t *args, size_t n,
+                      const tacit_value_t **shape, unsigned *n_lead) {
   *shape = NULL;
   *n_lead = 0;
   for (size_t i = 0; i < n; i++) {
     unsigned core = core_dims(&function->arg_types[i]);
-    if (args[i].n_dims < core || (function->arg_types[i].kind == TACIT_TYPE_INT && args[i].kind != TACIT_TYPE_INT)) {
+    if (args[i].n_dims < core ||
+        (function->arg_types[i].kind == TACIT_TYPE_INT && args[i].kind != TACIT_TYPE_INT)) {
       return false;
     }
     unsigned lead = args[i].n_dims - core;
@@ -131,7 +140,8 @@ static const tacit_function_t *find_function(const tacit_function_t *from, const
   return NULL;
 }
 
-/* Vectors where the type says an array and the like: for one dimension the distinction is of no consequence to the library. */
+/* Vectors where the type says an array and the like: for one dimension the distinction is of no consequence
+ * to the library. */
 static tacit_value_t as_type(const tacit_type_t *type, tacit_value_t value) {
   bool is_one = core_dims(type) == 1 && value.n_dims == 1;
   if (is_one && type->n_array == 0) {
@@ -175,23 +185,28 @@ static bool core_has_axis(const tacit_function_t *function, const tacit_value_t 
   return false;
 }
 
-static tacit_value_t run_each(tacit_lower_t *lower, size_t offset, const tacit_function_t *function, const tacit_value_t *args,
-                              const tacit_value_t *shape, unsigned n_lead) {
+static tacit_value_t run_each(tacit_lower_t *lower, size_t offset, const tacit_function_t *function,
+                              const tacit_value_t *args, const tacit_value_t *shape, unsigned n_lead) {
   size_t n = 1;
   for (unsigned i = 0; i < n_lead; i++) {
     n *= shape->dims[i] == TACIT_AXIS ? 1 : shape->dims[i];
   }
   if (core_has_axis(function, args)) {
-    return tacit_value_scalar(lower, TACIT_TYPE_REAL,
-                              tacit_mark_refuse(lower, offset, "%s() would go over records; a record's term may look at that record alone",
-                                                function->name));
+    return tacit_value_scalar(
+        lower, TACIT_TYPE_REAL,
+        tacit_mark_refuse(lower, offset,
+                          "%s() would go over records; a record's term may look at that record alone",
+                          function->name));
   }
   tacit_value_t *parts = tacit_arena_alloc(lower->arena, function->n_args, sizeof *parts), result = NOTHING;
   bool is_summed = is_density(function->name);
-  tacit_type_kind_t kind = shape == NULL || shape->n_dims != n_lead || shape->kind == TACIT_TYPE_INT ? function->result.kind : shape->kind;
+  tacit_type_kind_t kind = shape == NULL || shape->n_dims != n_lead || shape->kind == TACIT_TYPE_INT
+                               ? function->result.kind
+                               : shape->kind;
   if (n_lead > 0) {
     bool is_array = shape->n_dims != n_lead || shape->n_array == shape->n_dims;
-    result = tacit_value_new(lower, offset, is_array ? function->result.kind : kind, is_array ? n_lead : shape->n_array, n_lead, shape->dims);
+    result = tacit_value_new(lower, offset, is_array ? function->result.kind : kind,
+                             is_array ? n_lead : shape->n_array, n_lead, shape->dims);
   }
   for (size_t k = 0; parts != NULL && k < n && lower->status == TACIT_OK; k++) {
     for (size_t i = 0; i < function->n_args; i++) {
@@ -210,7 +225,8 @@ static tacit_value_t run_each(tacit_lower_t *lower, size_t offset, const tacit_f
   return lower->status == TACIT_OK && is_summed ? tacit_lower_sum(lower, offset, &result) : result;
 }
 
-static tacit_value_t call_library(tacit_lower_t *lower, size_t offset, const char *name, tacit_value_t *args, size_t n, bool *is_found) {
+static tacit_value_t call_library(tacit_lower_t *lower, size_t offset, const char *name, tacit_value_t *args,
+                                  size_t n, bool *is_found) {
   const tacit_function_t *found = NULL;
   const tacit_value_t *shape = NULL;
   unsigned n_lead = 0;
@@ -245,10 +261,12 @@ static void offer_functions(const tacit_function_t *f, tacit_nearest_t *nearest)
 
 /* Functions that are no fixed expression: an error. */
 static bool is_outside(tacit_lower_t *lower, size_t offset, const char *name) {
-  static const char *const outside[] = {"integrate_ode", "ode_", "dae", "algebra_solver", "solve_", "integrate_1d", "map_rect", "reduce_sum"};
+  static const char *const outside[] = {"integrate_ode", "ode_",         "dae",      "algebra_solver",
+                                        "solve_",        "integrate_1d", "map_rect", "reduce_sum"};
   for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
     if (strncmp(name, outside[i], strlen(outside[i])) == 0) {
-      tacit_lower_fail(lower, offset, "'%s' is not in the subset: a record's log-likelihood is a fixed expression", name);
+      tacit_lower_fail(lower, offset,
+                       "'%s' is not in the subset: a record's log-likelihood is a fixed expression", name);
       return true;
     }
   }
@@ -278,7 +296,8 @@ void tacit_lower_offer_densities(const tacit_lower_t *lower, tacit_nearest_t *ne
   }
 }
 
-const tacit_function_t *tacit_lower_density(tacit_lower_t *lower, const char *distribution, size_t n_args, const char **name) {
+const tacit_function_t *tacit_lower_density(tacit_lower_t *lower, const char *distribution, size_t n_args,
+                                            const char **name) {
   static const char *const endings[] = {"lpdf", "lpmf"};
   *name = NULL;
   for (int i = 0; i < 2; i++) {
@@ -302,8 +321,10 @@ const tacit_function_t *tacit_lower_density(tacit_lower_t *lower, const char *di
   return NULL;
 }
 
-/* Cumulative distributions that are known of numbers alone; false: it is none of these, or the library has it for these arguments. */
-static bool cumulative(tacit_lower_t *lower, size_t offset, const char *name, const tacit_value_t *args, size_t n, tacit_value_t *result) {
+/* Cumulative distributions that are known of numbers alone; false: it is none of these, or the library has it
+ * for these arguments. */
+static bool cumulative(tacit_lower_t *lower, size_t offset, const char *name, const tacit_value_t *args,
+                       size_t n, tacit_value_t *result) {
   enum { MOST = 4 };
   double x[MOST], value;
   bool are_numbers = n <= MOST, is_whole = false;
@@ -318,7 +339,8 @@ static bool cumulative(tacit_lower_t *lower, size_t offset, const char *name, co
     return false; /* by the library, where the degrees of freedom are whole */
   }
   if (!are_numbers) {
-    tacit_lower_fail(lower, offset, "%s() is known of numbers alone: its parameters are no numbers here", name);
+    tacit_lower_fail(lower, offset, "%s() is known of numbers alone: its parameters are no numbers here",
+                     name);
     return true;
   }
   (void)tacit_cumulative(name, n, x, &value);
@@ -329,14 +351,16 @@ static bool cumulative(tacit_lower_t *lower, size_t offset, const char *name, co
 static const char *describe_all(tacit_lower_t *lower, const tacit_value_t *args, size_t n) {
   const char *text = "";
   for (size_t i = 0; i < n && text != NULL; i++) {
-    text = tacit_arena_printf(lower->arena, "%s%s%s", text, i > 0 ? ", " : "", tacit_value_describe(lower, &args[i]));
+    text = tacit_arena_printf(lower->arena, "%s%s%s", text, i > 0 ? ", " : "",
+                              tacit_value_describe(lower, &args[i]));
   }
   return text != NULL ? text : "";
 }
 
 /* ---- calls ---- */
 
-tacit_value_t tacit_lower_call_values(tacit_lower_t *lower, size_t offset, const char *name, tacit_value_t *args, size_t n) {
+tacit_value_t tacit_lower_call_values(tacit_lower_t *lower, size_t offset, const char *name,
+                                      tacit_value_t *args, size_t n) {
   tacit_value_t result = NOTHING;
   bool is_found = false, is_own = false;
   for (size_t i = 0; i < n; i++) {
@@ -344,15 +368,18 @@ tacit_value_t tacit_lower_call_values(tacit_lower_t *lower, size_t offset, const
       return NOTHING;
     }
   }
-  for (const tacit_function_t *f = lower->n_library > 0 ? NULL : find_function(lower->source->functions, name, n); f != NULL;
-       f = find_function(f->next, name, n)) {
+  for (const tacit_function_t *f = lower->n_library > 0 ? NULL
+                                                        : find_function(lower->source->functions, name, n);
+       f != NULL; f = find_function(f->next, name, n)) {
     is_own = true;
     if (fits_all(f, args, n)) {
       return run(lower, offset, f, args);
     }
   }
-  if (!is_own && (tacit_lower_builtin(lower, offset, name, args, n, &result) || tacit_lower_container(lower, offset, name, args, n, &result) ||
-                  tacit_lower_glm(lower, offset, name, args, n, &result) || cumulative(lower, offset, name, args, n, &result))) {
+  if (!is_own && (tacit_lower_builtin(lower, offset, name, args, n, &result) ||
+                  tacit_lower_container(lower, offset, name, args, n, &result) ||
+                  tacit_lower_glm(lower, offset, name, args, n, &result) ||
+                  cumulative(lower, offset, name, args, n, &result))) {
     return lower->status == TACIT_OK ? result : NOTHING;
   }
   if (!is_own) {
@@ -368,7 +395,8 @@ tacit_value_t tacit_lower_call_values(tacit_lower_t *lower, size_t offset, const
     is_own = strcmp(f->name, name) == 0;
   }
   if (ends_with(name, "_lupdf") || ends_with(name, "_lupmf")) {
-    const char *full = tacit_arena_printf(lower->arena, "%.*slp%s", (int)strlen(name) - 5, name, name + strlen(name) - 2);
+    const char *full =
+        tacit_arena_printf(lower->arena, "%.*slp%s", (int)strlen(name) - 5, name, name + strlen(name) - 2);
     return full != NULL ? tacit_lower_call_values(lower, offset, full, args, n) : NOTHING;
   }
   if (is_found || is_own) {
@@ -379,7 +407,8 @@ tacit_value_t tacit_lower_call_values(tacit_lower_t *lower, size_t offset, const
   return NOTHING;
 }
 
-/* How a public number in place of a function of all records is named: "mean(x)", of a column of a matrix "mean(X[:,2])"; NULL: it is none. */
+/* How a public number in place of a function of all records is named: "mean(x)", of a column of a matrix
+ * "mean(X[:,2])"; NULL: it is none. */
 static const char *summary_text(tacit_lower_t *lower, const tacit_expr_t *expr) {
   const tacit_expr_t *arg = expr->n_args == 1 ? expr->args[0] : NULL;
   if (arg == NULL || lower->n_calls > 0) {
@@ -388,10 +417,13 @@ static const char *summary_text(tacit_lower_t *lower, const tacit_expr_t *expr) 
   if (arg->kind == TACIT_EXPR_NAME) {
     return tacit_arena_printf(lower->arena, "%s(%s)", expr->name, arg->name);
   }
-  bool is_range = arg->kind == TACIT_EXPR_INDEX && arg->n_args == 3 && arg->args[1]->kind == TACIT_EXPR_RANGE &&
-                  arg->args[1]->args[0] == NULL && arg->args[1]->args[1] == NULL;
+  bool is_range = arg->kind == TACIT_EXPR_INDEX && arg->n_args == 3 &&
+                  arg->args[1]->kind == TACIT_EXPR_RANGE && arg->args[1]->args[0] == NULL &&
+                  arg->args[1]->args[1] == NULL;
   bool is_call = arg->kind == TACIT_EXPR_CALL && arg->n_args == 2 && strcmp(arg->name, "col") == 0;
-  const tacit_expr_t *matrix = is_range || is_call ? arg->args[0] : NULL, *column = is_range ? arg->args[2] : is_call ? arg->args[1] : NULL;
+  const tacit_expr_t *matrix = is_range || is_call ? arg->args[0] : NULL, *column = is_range  ? arg->args[2]
+                                                                                    : is_call ? arg->args[1]
+                                                                                              : NULL;
   double k;
   if (matrix == NULL || matrix->kind != TACIT_EXPR_NAME || column->kind == TACIT_EXPR_RANGE) {
     return NULL;
@@ -403,10 +435,11 @@ static const char *summary_text(tacit_lower_t *lower, const tacit_expr_t *expr) 
 }
 
 /*
- * A function of all records, where it computes with data: the public number that was given in its place. In a check of the language
- * alone it is taken as given, as sizes are, and said.
+ * A function of all records, where it computes with data: the public number that was given in its place. In a
+ * check of the language alone it is taken as given, as sizes are, and said.
  */
-static bool find_given(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *arg, const char *text, tacit_value_t *value) {
+static bool find_given(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *arg,
+                       const char *text, tacit_value_t *value) {
   static const struct {
     const char *name;
     double number;
@@ -425,13 +458,18 @@ static bool find_given(tacit_lower_t *lower, const tacit_expr_t *expr, const tac
     return false;
   }
   if (lower->outside->is_assumed) {
-    tacit_lower_note(lower, expr->offset, "%s would go over records: a fit needs a public number in its place, --set '%s=...'", text, text);
-    *value = tacit_value_number(lower, assumed[i].number, arg->kind == TACIT_TYPE_INT && expr->name[0] == 'm' && expr->name[1] != 'e');
+    tacit_lower_note(lower, expr->offset,
+                     "%s would go over records: a fit needs a public number in its place, --set '%s=...'",
+                     text, text);
+    *value = tacit_value_number(lower, assumed[i].number,
+                                arg->kind == TACIT_TYPE_INT && expr->name[0] == 'm' && expr->name[1] != 'e');
   } else {
-    *value = tacit_value_scalar(lower, TACIT_TYPE_REAL,
-                                tacit_mark_refuse(lower, expr->offset, "%s would go over records; a record's term may look at that record "
-                                                                       "alone: give a public number in its place, --set '%s=...'",
-                                                  text, text));
+    *value = tacit_value_scalar(
+        lower, TACIT_TYPE_REAL,
+        tacit_mark_refuse(lower, expr->offset,
+                          "%s would go over records; a record's term may look at that record "
+                          "alone: give a public number in its place, --set '%s=...'",
+                          text, text));
   }
   return true;
 }
@@ -452,9 +490,11 @@ tacit_value_t tacit_lower_call(tacit_lower_t *lower, const tacit_expr_t *expr) {
     return value;
   }
   if (ends_with(expr->name, "_rng")) {
-    return tacit_value_scalar(lower, TACIT_TYPE_INT, tacit_mark_refuse(lower, expr->offset, "%s() draws random numbers, and nothing is "
-                                                                                           "drawn for each posterior draw",
-                                                                       expr->name));
+    return tacit_value_scalar(lower, TACIT_TYPE_INT,
+                              tacit_mark_refuse(lower, expr->offset,
+                                                "%s() draws random numbers, and nothing is "
+                                                "drawn for each posterior draw",
+                                                expr->name));
   }
   value = tacit_lower_call_values(lower, expr->offset, expr->name, args, expr->n_args);
   lower->called.expr = expr;

@@ -12,7 +12,8 @@ tacit_variable_t *tacit_lower_find(tacit_lower_t *lower, const char *name) {
   return NULL;
 }
 
-tacit_variable_t *tacit_lower_declare(tacit_lower_t *lower, const char *name, size_t offset, const tacit_value_t *value) {
+tacit_variable_t *tacit_lower_declare(tacit_lower_t *lower, const char *name, size_t offset,
+                                      const tacit_value_t *value) {
   if (lower->status != TACIT_OK || value->kind == TACIT_TYPE_VOID) {
     return NULL;
   }
@@ -20,14 +21,17 @@ tacit_variable_t *tacit_lower_declare(tacit_lower_t *lower, const char *name, si
     tacit_lower_fail(lower, offset, "'%s' is declared twice", name);
     return NULL;
   }
-  tacit_variable_t *variables = tacit_arena_grow(lower->arena, lower->variables, lower->n_variables, &lower->variables_capacity, sizeof *variables);
+  tacit_variable_t *variables = tacit_arena_grow(lower->arena, lower->variables, lower->n_variables,
+                                                 &lower->variables_capacity, sizeof *variables);
   if (variables == NULL) {
     return NULL;
   }
   lower->variables = variables;
   tacit_variable_t *variable = &lower->variables[lower->n_variables++];
-  *variable = (tacit_variable_t){
-      .name = name, .block = lower->block, .is_local = lower->scope > 0 || lower->n_calls > 0, .value = *value};
+  *variable = (tacit_variable_t){.name = name,
+                                 .block = lower->block,
+                                 .is_local = lower->scope > 0 || lower->n_calls > 0,
+                                 .value = *value};
   return variable;
 }
 
@@ -51,7 +55,8 @@ bool tacit_lower_dims(tacit_lower_t *lower, const tacit_type_t *type, uint32_t d
       return false;
     }
     if (n < 0 || n > TACIT_MAX_ELEMENTS) {
-      tacit_lower_fail(lower, tacit_expr_begin(size), "a size of %ld: expected 0 to %d", n, TACIT_MAX_ELEMENTS);
+      tacit_lower_fail(lower, tacit_expr_begin(size), "a size of %ld: expected 0 to %d", n,
+                       TACIT_MAX_ELEMENTS);
       return false;
     }
     dims[i] = (uint32_t)n;
@@ -68,11 +73,14 @@ static tacit_value_t declared_value(tacit_lower_t *lower, const tacit_stmt_t *st
   if (!tacit_lower_dims(lower, &stmt->type, dims)) {
     return (tacit_value_t){0};
   }
-  return tacit_value_new(lower, stmt->offset, kind, (unsigned)stmt->type.n_array, (unsigned)stmt->type.n_sizes, dims);
+  return tacit_value_new(lower, stmt->offset, kind, (unsigned)stmt->type.n_array,
+                         (unsigned)stmt->type.n_sizes, dims);
 }
 
-/* "2.3" for place k; the record axis has no index. Stan counts the first index fastest where `is_column_major`. */
-static const char *index_text(tacit_lower_t *lower, const tacit_value_t *value, size_t k, const char *separator) {
+/* "2.3" for place k; the record axis has no index. Stan counts the first index fastest where
+ * `is_column_major`. */
+static const char *index_text(tacit_lower_t *lower, const tacit_value_t *value, size_t k,
+                              const char *separator) {
   size_t indices[TACIT_MAX_DIMS];
   for (unsigned i = value->n_dims; i-- > 0;) {
     size_t extent = value->dims[i] == TACIT_AXIS ? 1 : value->dims[i];
@@ -99,11 +107,12 @@ static double known_bound(tacit_lower_t *lower, const tacit_expr_t *bound, doubl
 }
 
 static bool is_record_datum(tacit_lower_t *lower, const tacit_stmt_t *stmt, const tacit_value_t *value) {
-  return tacit_value_has_axis(value) || (lower->axis == NULL && lower->outside->is_column(lower->outside->user, stmt));
+  return tacit_value_has_axis(value) ||
+         (lower->axis == NULL && lower->outside->is_column(lower->outside->user, stmt));
 }
 
-static tacit_node_t datum(tacit_lower_t *lower, const tacit_stmt_t *stmt, const tacit_value_t *value, size_t i, bool is_column,
-                          double bounds[2]) {
+static tacit_node_t datum(tacit_lower_t *lower, const tacit_stmt_t *stmt, const tacit_value_t *value,
+                          size_t i, bool is_column, double bounds[2]) {
   const tacit_outside_t *outside = lower->outside;
   double x;
   if (!is_column) {
@@ -111,7 +120,8 @@ static tacit_node_t datum(tacit_lower_t *lower, const tacit_stmt_t *stmt, const 
       return TACIT_NODE_NONE;
     }
     if (x < bounds[0] || x > bounds[1]) {
-      tacit_lower_fail(lower, stmt->offset, "'%s' is given as %g, outside of its bounds %g to %g", stmt->name, x, bounds[0], bounds[1]);
+      tacit_lower_fail(lower, stmt->offset, "'%s' is given as %g, outside of its bounds %g to %g", stmt->name,
+                       x, bounds[0], bounds[1]);
     }
     if (stmt->type.kind == TACIT_TYPE_INT && x != floor(x)) {
       tacit_lower_fail(lower, stmt->offset, "'%s' is an int, and is given as %g", stmt->name, x);
@@ -119,7 +129,8 @@ static tacit_node_t datum(tacit_lower_t *lower, const tacit_stmt_t *stmt, const 
     return tacit_lower_constant(lower, x);
   }
   double lower_bound = bounds[0], upper_bound = bounds[1];
-  tacit_node_t node = outside->column(outside->user, stmt, index_text(lower, value, i, "."), i, &lower_bound, &upper_bound);
+  tacit_node_t node =
+      outside->column(outside->user, stmt, index_text(lower, value, i, "."), i, &lower_bound, &upper_bound);
   if (stmt->type.kind == TACIT_TYPE_INT && node != TACIT_NODE_NONE) {
     tacit_index_range_t *range = tacit_arena_alloc(lower->arena, 1, sizeof *range);
     if (range != NULL) {
@@ -160,13 +171,15 @@ void tacit_lower_data(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
     return;
   }
   if (lower->axis != NULL && strcmp(stmt->name, lower->axis) == 0) {
-    tacit_value_t axis = tacit_value_scalar(lower, TACIT_TYPE_INT,
-                                            tacit_mark_new(lower, (tacit_mark_t){.kind = TACIT_MARK_AXIS, .text = stmt->name}));
+    tacit_value_t axis = tacit_value_scalar(
+        lower, TACIT_TYPE_INT,
+        tacit_mark_new(lower, (tacit_mark_t){.kind = TACIT_MARK_AXIS, .text = stmt->name}));
     tacit_lower_declare(lower, stmt->name, stmt->offset, &axis);
     return;
   }
   tacit_value_t value = declared_value(lower, stmt);
-  double bounds[2] = {known_bound(lower, stmt->type.lower, -INFINITY), known_bound(lower, stmt->type.upper, INFINITY)};
+  double bounds[2] = {known_bound(lower, stmt->type.lower, -INFINITY),
+                      known_bound(lower, stmt->type.upper, INFINITY)};
   if (stmt->type.kind > TACIT_TYPE_MATRIX && tacit_value_has_axis(&value)) {
     tacit_lower_fail(lower, stmt->offset, "a datum of records is an int, a real, a vector or a matrix");
   }
@@ -183,7 +196,8 @@ void tacit_lower_data(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
 /* ---- parameters ---- */
 
 /* The bound of element i; an infinite one is none. */
-static tacit_node_t bound_of(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *bound, size_t i) {
+static tacit_node_t bound_of(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *bound,
+                             size_t i) {
   if (expr == NULL) {
     return TACIT_NODE_NONE;
   }
@@ -200,8 +214,8 @@ static tacit_node_t bound_of(tacit_lower_t *lower, const tacit_expr_t *expr, con
 }
 
 /* n values under the bounds of the first of them. */
-static void constrain(tacit_lower_t *lower, const tacit_stmt_t *stmt, const tacit_value_t bounds[4], size_t first, size_t n,
-                      tacit_node_t *values) {
+static void constrain(tacit_lower_t *lower, const tacit_stmt_t *stmt, const tacit_value_t bounds[4],
+                      size_t first, size_t n, tacit_node_t *values) {
   const tacit_type_t *type = &stmt->type;
   const tacit_expr_t *exprs[4] = {type->lower, type->upper, type->shift, type->multiplier};
   tacit_node_t nodes[4];
@@ -215,22 +229,34 @@ static void constrain(tacit_lower_t *lower, const tacit_stmt_t *stmt, const taci
   }
   tacit_node_t a = nodes[0], b = nodes[1];
   switch (type->kind) {
-    case TACIT_TYPE_ORDERED: constraint = TACIT_CONSTRAINT_ORDERED; break;
-    case TACIT_TYPE_POSITIVE_ORDERED: constraint = TACIT_CONSTRAINT_POSITIVE_ORDERED; break;
-    case TACIT_TYPE_SIMPLEX: constraint = TACIT_CONSTRAINT_SIMPLEX; break;
-    case TACIT_TYPE_SUM_TO_ZERO: constraint = TACIT_CONSTRAINT_SUM_TO_ZERO; break;
-    case TACIT_TYPE_CORR: constraint = TACIT_CONSTRAINT_CORR; break;
-    case TACIT_TYPE_CORR_CHOLESKY: constraint = TACIT_CONSTRAINT_CORR_CHOLESKY; break;
-    default:
-      if (type->shift != NULL || type->multiplier != NULL) {
-        constraint = TACIT_CONSTRAINT_AFFINE;
-        a = nodes[2] != TACIT_NODE_NONE ? nodes[2] : tacit_lower_constant(lower, 0);
-        b = nodes[3] != TACIT_NODE_NONE ? nodes[3] : tacit_lower_constant(lower, 1);
-      } else if (a != TACIT_NODE_NONE) {
-        constraint = b != TACIT_NODE_NONE ? TACIT_CONSTRAINT_INTERVAL : TACIT_CONSTRAINT_LOWER;
-      } else if (b != TACIT_NODE_NONE) {
-        constraint = TACIT_CONSTRAINT_UPPER;
-      }
+  case TACIT_TYPE_ORDERED:
+    constraint = TACIT_CONSTRAINT_ORDERED;
+    break;
+  case TACIT_TYPE_POSITIVE_ORDERED:
+    constraint = TACIT_CONSTRAINT_POSITIVE_ORDERED;
+    break;
+  case TACIT_TYPE_SIMPLEX:
+    constraint = TACIT_CONSTRAINT_SIMPLEX;
+    break;
+  case TACIT_TYPE_SUM_TO_ZERO:
+    constraint = TACIT_CONSTRAINT_SUM_TO_ZERO;
+    break;
+  case TACIT_TYPE_CORR:
+    constraint = TACIT_CONSTRAINT_CORR;
+    break;
+  case TACIT_TYPE_CORR_CHOLESKY:
+    constraint = TACIT_CONSTRAINT_CORR_CHOLESKY;
+    break;
+  default:
+    if (type->shift != NULL || type->multiplier != NULL) {
+      constraint = TACIT_CONSTRAINT_AFFINE;
+      a = nodes[2] != TACIT_NODE_NONE ? nodes[2] : tacit_lower_constant(lower, 0);
+      b = nodes[3] != TACIT_NODE_NONE ? nodes[3] : tacit_lower_constant(lower, 1);
+    } else if (a != TACIT_NODE_NONE) {
+      constraint = b != TACIT_NODE_NONE ? TACIT_CONSTRAINT_INTERVAL : TACIT_CONSTRAINT_LOWER;
+    } else if (b != TACIT_NODE_NONE) {
+      constraint = TACIT_CONSTRAINT_UPPER;
+    }
   }
   bool is_joint = type->kind > TACIT_TYPE_MATRIX;
   if (is_joint) {
@@ -239,7 +265,8 @@ static void constrain(tacit_lower_t *lower, const tacit_stmt_t *stmt, const taci
   double x, y;
   if (constraint == TACIT_CONSTRAINT_INTERVAL && tacit_graph_is_constant(lower->graph, a, &x) &&
       tacit_graph_is_constant(lower->graph, b, &y) && !(x < y)) {
-    tacit_lower_fail(lower, stmt->offset, "the bounds of '%s' leave nothing between %g and %g", stmt->name, x, y);
+    tacit_lower_fail(lower, stmt->offset, "the bounds of '%s' leave nothing between %g and %g", stmt->name, x,
+                     y);
   }
   if (lower->status == TACIT_OK) {
     tacit_graph_parameters(lower->graph, stmt->name, constraint, n, a, b, values);
@@ -258,18 +285,21 @@ void tacit_lower_parameter(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
     return;
   }
   if (stmt->type.kind == TACIT_TYPE_INT) {
-    tacit_lower_fail(lower, stmt->offset, "a parameter is no int: sum over its values in the target, by log_mix or log_sum_exp");
+    tacit_lower_fail(lower, stmt->offset,
+                     "a parameter is no int: sum over its values in the target, by log_mix or log_sum_exp");
     return;
   }
   tacit_value_t value = declared_value(lower, stmt), bounds[4] = {{0}};
   if (value.kind == TACIT_TYPE_VOID) {
     return;
   }
-  const tacit_expr_t *exprs[4] = {stmt->type.lower, stmt->type.upper, stmt->type.shift, stmt->type.multiplier};
+  const tacit_expr_t *exprs[4] = {stmt->type.lower, stmt->type.upper, stmt->type.shift,
+                                  stmt->type.multiplier};
   for (size_t i = 0; i < stmt->type.n_sizes && lower->status == TACIT_OK; i++) {
     if (value.dims[i] == TACIT_AXIS) {
       tacit_lower_fail(lower, tacit_expr_begin(stmt->type.sizes[i]),
-                       "'%s' counts records; their number and order say nothing about one record", lower->axis);
+                       "'%s' counts records; their number and order say nothing about one record",
+                       lower->axis);
     }
   }
   bool is_even = true; /* all elements have the same bounds */
@@ -323,7 +353,8 @@ void tacit_lower_local(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   }
 }
 
-/* May the variable be reported, a function of parameters and public numbers alone? Else *why says what stands against it. */
+/* May the variable be reported, a function of parameters and public numbers alone? Else *why says what stands
+ * against it. */
 static bool is_public(tacit_lower_t *lower, const tacit_variable_t *variable, const char **why) {
   *why = "it has a value for each record";
   if (tacit_value_has_axis(&variable->value)) {
@@ -358,8 +389,10 @@ static void report_variable(tacit_lower_t *lower, const tacit_variable_t *variab
       flat = flat * value->dims[i] + indices[i];
     }
     const char *dots = index_text(lower, value, flat, "."), *commas = index_text(lower, value, flat, ",");
-    const char *name = value->n_dims > 0 ? tacit_arena_printf(lower->arena, "%s.%s", variable->name, dots) : variable->name;
-    const char *label = value->n_dims > 0 ? tacit_arena_printf(lower->arena, "%s[%s]", variable->name, commas) : variable->name;
+    const char *name =
+        value->n_dims > 0 ? tacit_arena_printf(lower->arena, "%s.%s", variable->name, dots) : variable->name;
+    const char *label = value->n_dims > 0 ? tacit_arena_printf(lower->arena, "%s[%s]", variable->name, commas)
+                                          : variable->name;
     if (name != NULL && label != NULL) {
       tacit_graph_report(lower->graph, label, name, value->nodes[flat]);
     }
@@ -372,9 +405,10 @@ void tacit_lower_report(tacit_lower_t *lower, size_t first) {
     if (is_public(lower, &lower->variables[i], &why)) {
       report_variable(lower, &lower->variables[i]);
     } else if (lower->is_generated) {
-      tacit_lower_note(lower, lower->variables[i].declared->offset,
-                       "'%s' is not computed: generated quantities may name parameters and public inputs alone; here %s",
-                       lower->variables[i].name, why);
+      tacit_lower_note(
+          lower, lower->variables[i].declared->offset,
+          "'%s' is not computed: generated quantities may name parameters and public inputs alone; here %s",
+          lower->variables[i].name, why);
     }
   }
 }

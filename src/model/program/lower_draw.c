@@ -1,6 +1,7 @@
 /*
- * How records arise, where the program says it: one statement outcome ~ distribution(..) for each of their numbers. A real number is a
- * function of a base number, uniform or standard normal, whose inverse is known as well; of whole numbers the density is enough.
+ * How records arise, where the program says it: one statement outcome ~ distribution(..) for each of their
+ * numbers. A real number is a function of a base number, uniform or standard normal, whose inverse is known
+ * as well; of whole numbers the density is enough.
  */
 #include <math.h>
 #include <string.h>
@@ -13,8 +14,8 @@ enum { NONE = TACIT_NODE_NONE };
 typedef struct statement {
   tacit_lower_t *lower;
   const tacit_stmt_t *stmt;
-  const char *density;   /* name of the log density */
-  tacit_value_t *args;   /* (n), the first is the outcome's place */
+  const char *density; /* name of the log density */
+  tacit_value_t *args; /* (n), the first is the outcome's place */
   size_t n;
   tacit_node_t from, to; /* of the truncation; NONE: there is none */
 } statement_t;
@@ -37,7 +38,8 @@ static bool has_function(const tacit_function_t *all, const char *name) {
 /* The name of a function of the distribution, or NULL. */
 static const char *find(const statement_t *s, const char *ending) {
   const char *name = tacit_arena_printf(s->lower->arena, "%s_%s", s->stmt->name, ending);
-  bool is_there = name != NULL && (has_function(s->lower->library->functions, name) || has_function(s->lower->source->functions, name));
+  bool is_there = name != NULL && (has_function(s->lower->library->functions, name) ||
+                                   has_function(s->lower->source->functions, name));
   return is_there ? name : NULL;
 }
 
@@ -56,7 +58,9 @@ static tacit_node_t call(const statement_t *s, const char *name, tacit_node_t x)
 static tacit_node_t apply(const statement_t *s, tacit_op_t op, tacit_node_t a, tacit_node_t b) {
   return tacit_graph_apply(s->lower->graph, op, a, b, NONE);
 }
-static tacit_node_t number(const statement_t *s, double x) { return tacit_graph_constant(s->lower->graph, x); }
+static tacit_node_t number(const statement_t *s, double x) {
+  return tacit_graph_constant(s->lower->graph, x);
+}
 
 /* A distribution as a function of a base number. */
 typedef struct distribution {
@@ -93,16 +97,20 @@ static tacit_node_t of_uniform(const statement_t *s, const distribution_t *distr
 }
 
 /* y of the base number in `base`, and the base number of y. */
-static void make(const statement_t *s, distribution_t *distribution, tacit_node_t base, tacit_node_t y, tacit_lowered_draw_t *draw) {
+static void make(const statement_t *s, distribution_t *distribution, tacit_node_t base, tacit_node_t y,
+                 tacit_lowered_draw_t *draw) {
   if (s->from == NONE && s->to == NONE) {
     draw->is_normal = distribution->is_normal;
-    draw->make = distribution->is_normal ? call(s, distribution->of, base) : of_uniform(s, distribution, base);
+    draw->make =
+        distribution->is_normal ? call(s, distribution->of, base) : of_uniform(s, distribution, base);
     draw->unmake = distribution->is_normal ? call(s, distribution->to, y) : to_uniform(s, distribution, y);
     return;
   }
   distribution->is_falling = distribution->is_normal ? s->to == NONE : distribution->is_falling;
-  tacit_node_t low = s->from != NONE ? to_uniform(s, distribution, s->from) : number(s, distribution->is_falling);
-  tacit_node_t high = s->to != NONE ? to_uniform(s, distribution, s->to) : number(s, !distribution->is_falling);
+  tacit_node_t low =
+      s->from != NONE ? to_uniform(s, distribution, s->from) : number(s, distribution->is_falling);
+  tacit_node_t high =
+      s->to != NONE ? to_uniform(s, distribution, s->to) : number(s, !distribution->is_falling);
   tacit_node_t width = apply(s, TACIT_OP_SUB, high, low);
   draw->make = of_uniform(s, distribution, apply(s, TACIT_OP_ADD, low, apply(s, TACIT_OP_MUL, base, width)));
   draw->unmake = apply(s, TACIT_OP_DIV, apply(s, TACIT_OP_SUB, to_uniform(s, distribution, y), low), width);
@@ -138,7 +146,8 @@ static bool note_element(statement_t *s, tacit_node_t outcome) {
   if (draw == NULL) {
     return false;
   }
-  *draw = (tacit_lowered_draw_t){.column = affine.column, .is_integer = graph->columns[affine.column].is_integer};
+  *draw =
+      (tacit_lowered_draw_t){.column = affine.column, .is_integer = graph->columns[affine.column].is_integer};
   s->args[0] = tacit_value_scalar(lower, draw->is_integer ? TACIT_TYPE_INT : TACIT_TYPE_REAL, outcome);
   if (draw->is_integer && (s->from != NONE || s->to != NONE)) {
     obstruct(lower, "the whole number of '~ %s' is truncated", s->stmt->name);
@@ -152,7 +161,8 @@ static bool note_element(statement_t *s, tacit_node_t outcome) {
     return false;
   } else {
     make(s, &distribution, column, outcome, draw);
-    draw->make = apply(s, TACIT_OP_DIV, apply(s, TACIT_OP_SUB, draw->make, number(s, affine.b)), number(s, affine.a));
+    draw->make =
+        apply(s, TACIT_OP_DIV, apply(s, TACIT_OP_SUB, draw->make, number(s, affine.b)), number(s, affine.a));
   }
   note_needs(s, draw);
   void **draws = (void **)lower->draws;
@@ -161,22 +171,32 @@ static bool note_element(statement_t *s, tacit_node_t outcome) {
   return lower->status == TACIT_OK;
 }
 
-void tacit_lower_note_draw(tacit_lower_t *lower, const tacit_stmt_t *stmt, const char *density, const tacit_value_t *args, size_t n,
-                           const tacit_value_t *parts, bool is_plain, tacit_node_t before) {
-  if (!lower->has_statistics || lower->is_generated || lower->status != TACIT_OK || (lower->graph->record == before && lower->branch == NULL)) {
+void tacit_lower_note_draw(tacit_lower_t *lower, const tacit_stmt_t *stmt, const char *density,
+                           const tacit_value_t *args, size_t n, const tacit_value_t *parts, bool is_plain,
+                           tacit_node_t before) {
+  if (!lower->has_statistics || lower->is_generated || lower->status != TACIT_OK ||
+      (lower->graph->record == before && lower->branch == NULL)) {
     return; /* a prior */
   }
   if (!is_plain || before != lower->drawn) {
-    obstruct(lower, is_plain ? "'~ %s' is not all that is said of the record" : "the outcome of '~ %s' is not seen as it is", stmt->name);
+    obstruct(lower,
+             is_plain ? "'~ %s' is not all that is said of the record"
+                      : "the outcome of '~ %s' is not seen as it is",
+             stmt->name);
     return;
   }
-  statement_t s = {.lower = lower, .stmt = stmt, .density = density, .args = tacit_arena_alloc(lower->arena, n, sizeof *s.args), .n = n};
+  statement_t s = {.lower = lower,
+                   .stmt = stmt,
+                   .density = density,
+                   .args = tacit_arena_alloc(lower->arena, n, sizeof *s.args),
+                   .n = n};
   bool ok = s.args != NULL;
   s.from = parts[1].kind != TACIT_TYPE_VOID ? parts[1].nodes[0] : NONE;
   s.to = parts[2].kind != TACIT_TYPE_VOID ? parts[2].nodes[0] : NONE;
   for (size_t i = 0; i < parts[0].n && ok; i++) {
     for (size_t k = 1; k < n; k++) {
-      s.args[k] = parts[0].n_dims != 0 && args[k].n == parts[0].n ? tacit_value_element(&args[k], i) : args[k];
+      s.args[k] =
+          parts[0].n_dims != 0 && args[k].n == parts[0].n ? tacit_value_element(&args[k], i) : args[k];
     }
     ok = note_element(&s, parts[0].nodes[i]);
   }

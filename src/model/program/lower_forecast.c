@@ -1,6 +1,7 @@
 /*
- * Outcomes of a record and what their distributions say of them, for predictions: the expectation and the linear predictor by functions of the
- * library, NAME_mean, NAME_linear and NAME_location (a program may have its own), probabilities of classes by the distribution itself.
+ * Outcomes of a record and what their distributions say of them, for predictions: the expectation and the
+ * linear predictor by functions of the library, NAME_mean, NAME_linear and NAME_location (a program may have
+ * its own), probabilities of classes by the distribution itself.
  */
 #include <math.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static void add_classes(const note_t *note, tacit_lowered_outcome_t *outcome) {
   tacit_value_t *args = tacit_arena_alloc(note->lower->arena, note->n, sizeof *args);
   size_t n = upper - lower < MOST_CLASSES ? (size_t)(upper - lower) + 1 : 0;
   outcome->classes = tacit_arena_alloc(note->lower->arena, n, sizeof *outcome->classes);
-  for (size_t k = 0; k < n && args != NULL && outcome->classes != NULL && note->lower->status == TACIT_OK; k++) {
+  for (size_t k = 0; k < n && args != NULL && outcome->classes != NULL && note->lower->status == TACIT_OK;
+       k++) {
     memcpy(args, note->args, note->n * sizeof *args);
     args[0] = tacit_value_number(note->lower, outcome->of.a * (lower + (double)k) + outcome->of.b, true);
     tacit_value_t p = tacit_lower_call_values(note->lower, note->offset, note->density, args, note->n);
@@ -76,7 +78,8 @@ static void add_linear(const note_t *note, tacit_lowered_outcome_t *outcome) {
   outcome->linear = value.n == 1 ? tacit_value_of_record(note->lower, &value) : NONE;
   outcome->logits = tacit_arena_alloc(note->lower->arena, value.n + 1, sizeof *outcome->logits);
   for (size_t k = 1; is_of_classes && outcome->logits != NULL && k < value.n; k++) {
-    outcome->logits[outcome->n_logits++] = tacit_graph_apply(graph, TACIT_OP_SUB, value.nodes[k], value.nodes[0], NONE);
+    outcome->logits[outcome->n_logits++] =
+        tacit_graph_apply(graph, TACIT_OP_SUB, value.nodes[k], value.nodes[0], NONE);
   }
 }
 
@@ -104,22 +107,30 @@ static const char *words_of(const tacit_lower_t *lower, size_t begin) {
   return tacit_arena_text(lower->arena, text + begin, end - begin);
 }
 
-static void add_outcome(const note_t *note, tacit_node_t value, const tacit_node_t ends[2], const char *words) {
+static void add_outcome(const note_t *note, tacit_node_t value, const tacit_node_t ends[2],
+                        const char *words) {
   tacit_lower_t *lower = note->lower;
   tacit_lowered_outcome_t *outcome = tacit_arena_alloc(lower->arena, 1, sizeof *outcome);
   if (outcome == NULL) {
     return;
   }
-  *outcome = (tacit_lowered_outcome_t){.name = words, .distribution = note->distribution, .of = {.a = 1}, .value = value, .from = ends[0], .to = ends[1]};
+  *outcome = (tacit_lowered_outcome_t){.name = words,
+                                       .distribution = note->distribution,
+                                       .of = {.a = 1},
+                                       .value = value,
+                                       .from = ends[0],
+                                       .to = ends[1]};
   outcome->is_column = tacit_graph_affine(lower->graph, value, &outcome->of);
   if (outcome->is_column) {
     outcome->name = lower->graph->columns[outcome->of.column].source;
   } else {
     outcome->of = (tacit_affine_t){.a = 1};
   }
-  bool is_whole = strlen(note->density) > 5 && strcmp(note->density + strlen(note->density) - 5, "_lpmf") == 0;
+  bool is_whole =
+      strlen(note->density) > 5 && strcmp(note->density + strlen(note->density) - 5, "_lpmf") == 0;
   outcome->mean = derived_number(note, "mean");
-  outcome->is_class = is_whole && outcome->is_column && outcome->mean == NONE && ends[0] == NONE && ends[1] == NONE;
+  outcome->is_class =
+      is_whole && outcome->is_column && outcome->mean == NONE && ends[0] == NONE && ends[1] == NONE;
   if (outcome->is_class) {
     add_classes(note, outcome);
   }
@@ -130,12 +141,16 @@ static void add_outcome(const note_t *note, tacit_node_t value, const tacit_node
   lower->outcomes = (tacit_lowered_outcome_t **)outcomes;
 }
 
-void tacit_lower_note_outcome(tacit_lower_t *lower, size_t begin, const char *distribution, const char *density, const tacit_value_t *args, size_t n,
+void tacit_lower_note_outcome(tacit_lower_t *lower, size_t begin, const char *distribution,
+                              const char *density, const tacit_value_t *args, size_t n,
                               const tacit_value_t *parts) {
-  tacit_node_t first = parts[0].n == 1 ? tacit_value_of_record(lower, &parts[0]) : parts[0].n > 0 ? parts[0].nodes[0] : NONE;
+  tacit_node_t first = parts[0].n == 1  ? tacit_value_of_record(lower, &parts[0])
+                       : parts[0].n > 0 ? parts[0].nodes[0]
+                                        : NONE;
   const tacit_node_t ends[2] = {parts[1].kind != TACIT_TYPE_VOID ? parts[1].nodes[0] : NONE,
                                 parts[2].kind != TACIT_TYPE_VOID ? parts[2].nodes[0] : NONE};
-  if (lower->is_generated || lower->status != TACIT_OK || first == NONE || (tacit_lower_rate(lower, first) & TACIT_RATE_DATA) == 0) {
+  if (lower->is_generated || lower->status != TACIT_OK || first == NONE ||
+      (tacit_lower_rate(lower, first) & TACIT_RATE_DATA) == 0) {
     return; /* a prior */
   }
   size_t length = strlen(distribution);
@@ -146,9 +161,14 @@ void tacit_lower_note_outcome(tacit_lower_t *lower, size_t begin, const char *di
     distribution = tacit_arena_text(lower->arena, density, strlen(density) - 5);
   }
   const tacit_function_t *function = find(lower, density);
-  note_t note = {
-      .lower = lower, .offset = begin, .distribution = distribution, .density = density, .args = tacit_arena_alloc(lower->arena, n + 2, sizeof *note.args), .n = n};
-  if (function != NULL && (function->arg_types[0].kind > TACIT_TYPE_REAL || function->arg_types[0].n_array > 0)) {
+  note_t note = {.lower = lower,
+                 .offset = begin,
+                 .distribution = distribution,
+                 .density = density,
+                 .args = tacit_arena_alloc(lower->arena, n + 2, sizeof *note.args),
+                 .n = n};
+  if (function != NULL &&
+      (function->arg_types[0].kind > TACIT_TYPE_REAL || function->arg_types[0].n_array > 0)) {
     obstruct(lower, "'%s' is of several numbers together", distribution);
     return;
   }
@@ -167,7 +187,8 @@ static ending_t ending_of(const char *name, size_t *length) {
   static const struct {
     const char *text;
     ending_t ending;
-  } endings[] = {{"_lpdf", DENSITY}, {"_lpmf", DENSITY}, {"_lupdf", DENSITY}, {"_lupmf", DENSITY}, {"_lcdf", CUMULATIVE}, {"_lccdf", CUMULATIVE}};
+  } endings[] = {{"_lpdf", DENSITY},  {"_lpmf", DENSITY},    {"_lupdf", DENSITY},
+                 {"_lupmf", DENSITY}, {"_lcdf", CUMULATIVE}, {"_lccdf", CUMULATIVE}};
   size_t n = strlen(name);
   for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
     size_t m = strlen(endings[i].text);
@@ -179,7 +200,8 @@ static ending_t ending_of(const char *name, size_t *length) {
   return NO_DENSITY;
 }
 
-void tacit_lower_note_call(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *args, const tacit_value_t *value) {
+void tacit_lower_note_call(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *args,
+                           const tacit_value_t *value) {
   size_t length = 0;
   ending_t ending = ending_of(expr->name, &length);
   if (lower->block != TACIT_BLOCK_MODEL || lower->n_calls > 0 || expr->n_args == 0 || ending == NO_DENSITY) {
@@ -198,17 +220,20 @@ void tacit_lower_note_call(tacit_lower_t *lower, const tacit_expr_t *expr, const
   if (ending == DENSITY) {
     const tacit_value_t parts[3] = {args[0], {0}, {0}};
     const char *distribution = tacit_arena_text(lower->arena, expr->name, length);
-    const char *name = distribution != NULL ? tacit_arena_printf(lower->arena, "%s_lp%s", distribution, expr->name + strlen(expr->name) - 2) : NULL;
+    const char *name = distribution != NULL ? tacit_arena_printf(lower->arena, "%s_lp%s", distribution,
+                                                                 expr->name + strlen(expr->name) - 2)
+                                            : NULL;
     lower->said.density = density;
     if (name != NULL) {
-      tacit_lower_note_outcome(lower, tacit_expr_begin(expr->args[0]), distribution, name, args, expr->n_args, parts);
+      tacit_lower_note_outcome(lower, tacit_expr_begin(expr->args[0]), distribution, name, args, expr->n_args,
+                               parts);
     }
   }
 }
 
 /*
- * The density, or that times a number without parameters: looked for in what is written, since the graph may have moved signs and constants
- * from one factor to the other.
+ * The density, or that times a number without parameters: looked for in what is written, since the graph may
+ * have moved signs and constants from one factor to the other.
  */
 static bool is_of_density(tacit_lower_t *lower, const tacit_expr_t *expr, tacit_node_t node) {
   bool is_product = expr->kind == TACIT_EXPR_BINARY && expr->op == TACIT_TOK_MULTIPLY;
@@ -233,6 +258,7 @@ void tacit_lower_note_target(tacit_lower_t *lower, const tacit_expr_t *expr, con
   if (lower->said.n != 1 || !(lower->said.is_cumulative || is_of_density(lower, expr, node))) {
     obstruct(lower, "%s",
              lower->said.n == 0 ? "a statement `target += ...` holds no density of an outcome"
-                                : "a statement `target += ...` holds more than one density of an outcome, or one times what depends on parameters");
+                                : "a statement `target += ...` holds more than one density of an outcome, or "
+                                  "one times what depends on parameters");
   }
 }

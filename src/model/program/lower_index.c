@@ -7,7 +7,7 @@ static const tacit_value_t NOTHING = {0};
 
 /* What one index takes of one dimension. */
 typedef struct {
-  bool is_kept;        /* the result has this dimension, of extent `dim` */
+  bool is_kept; /* the result has this dimension, of extent `dim` */
   uint32_t dim;
   size_t n;            /* elements taken */
   uint32_t *positions; /* 0-based; NULL: chosen by nodes */
@@ -48,7 +48,8 @@ static bool refuse(indexing_t *at, tacit_node_t mark, selection_t *selection) {
 
 static bool outside(indexing_t *at, size_t offset, double index, uint32_t extent) {
   at->lower->was_size |= at->lower->status == TACIT_OK;
-  tacit_lower_fail(at->lower, offset, "'%s' has no element %.0f: indices go from 1 to %u", at->name, index, (unsigned)extent);
+  tacit_lower_fail(at->lower, offset, "'%s' has no element %.0f: indices go from 1 to %u", at->name, index,
+                   (unsigned)extent);
   return false;
 }
 
@@ -59,28 +60,34 @@ static bool select_record(indexing_t *at, size_t offset, tacit_node_t node, sele
     return select_one(at, 0, selection);
   }
   bool is_number = mark == NULL || mark->is_other || mark->kind == TACIT_MARK_AXIS;
-  return refuse(at, is_number ? tacit_mark_refuse(at->lower, offset, "'%s' looks at another record than the loop's", at->name)
-                              : tacit_mark_use(at->lower, offset, node),
+  return refuse(at,
+                is_number ? tacit_mark_refuse(at->lower, offset,
+                                              "'%s' looks at another record than the loop's", at->name)
+                          : tacit_mark_use(at->lower, offset, node),
                 selection);
 }
 
-static bool select_scalar(indexing_t *at, size_t offset, tacit_node_t node, uint32_t extent, selection_t *selection) {
+static bool select_scalar(indexing_t *at, size_t offset, tacit_node_t node, uint32_t extent,
+                          selection_t *selection) {
   const tacit_mark_t *mark = tacit_mark_of(at->lower, node);
   double index;
   if (extent == TACIT_AXIS) {
     return select_record(at, offset, node, selection);
   }
   if (mark != NULL && (mark->kind == TACIT_MARK_RECORD || mark->is_other)) {
-    return refuse(at, tacit_mark_refuse(at->lower, offset, "'%s' has an element for each record here: a record's term may look at "
-                                                           "what all records share and at that record alone",
-                                        at->name),
+    return refuse(at,
+                  tacit_mark_refuse(at->lower, offset,
+                                    "'%s' has an element for each record here: a record's term may look at "
+                                    "what all records share and at that record alone",
+                                    at->name),
                   selection);
   }
   if (mark != NULL) {
     return refuse(at, tacit_mark_use(at->lower, offset, node), selection);
   }
   if (tacit_graph_is_constant(at->lower->graph, node, &index)) {
-    return index >= 1 && index <= extent ? select_one(at, (uint32_t)index - 1, selection) : outside(at, offset, index, extent);
+    return index >= 1 && index <= extent ? select_one(at, (uint32_t)index - 1, selection)
+                                         : outside(at, offset, index, extent);
   }
   if ((tacit_lower_rate(at->lower, node) & TACIT_RATE_PARAMETER) != 0) {
     tacit_lower_fail(at->lower, offset, "an index must not depend on parameters");
@@ -90,7 +97,8 @@ static bool select_scalar(indexing_t *at, size_t offset, tacit_node_t node, uint
     tacit_lower_fail(at->lower, offset, "an index must be int<lower=1, upper=%u>", (unsigned)extent);
     return false;
   }
-  *selection = (selection_t){.n = 1, .nodes = tacit_arena_alloc(at->lower->arena, 1, sizeof *selection->nodes)};
+  *selection =
+      (selection_t){.n = 1, .nodes = tacit_arena_alloc(at->lower->arena, 1, sizeof *selection->nodes)};
   if (selection->nodes != NULL) {
     selection->nodes[0] = node;
   }
@@ -110,7 +118,8 @@ static bool select_range(indexing_t *at, const tacit_expr_t *expr, uint32_t exte
     const tacit_mark_t *mark = tacit_value_is_scalar(&end) ? tacit_mark_of(at->lower, end.nodes[0]) : NULL;
     double x;
     if (extent == TACIT_AXIS) {
-      is_all &= i == 0 ? tacit_value_constant(at->lower, &end, &x) && x == 1 : mark != NULL && mark->kind == TACIT_MARK_AXIS;
+      is_all &= i == 0 ? tacit_value_constant(at->lower, &end, &x) && x == 1
+                       : mark != NULL && mark->kind == TACIT_MARK_AXIS;
     } else if (mark != NULL) {
       return refuse(at, tacit_mark_use(at->lower, tacit_expr_begin(ends[i]), end.nodes[0]), selection);
     } else if (!tacit_lower_whole(at->lower, ends[i], "the end of a range", &numbers[i])) {
@@ -122,8 +131,10 @@ static bool select_range(indexing_t *at, const tacit_expr_t *expr, uint32_t exte
   }
   if (extent == TACIT_AXIS) {
     return is_all ? select_all(at, extent, selection)
-                  : refuse(at, tacit_mark_refuse(at->lower, expr->offset, "'%s' looks at some records and not at others by their number",
-                                                 at->name),
+                  : refuse(at,
+                           tacit_mark_refuse(at->lower, expr->offset,
+                                             "'%s' looks at some records and not at others by their number",
+                                             at->name),
                            selection);
   }
   size_t n = numbers[1] >= numbers[0] ? (size_t)(numbers[1] - numbers[0] + 1) : 0;
@@ -139,7 +150,8 @@ static bool select_range(indexing_t *at, const tacit_expr_t *expr, uint32_t exte
 }
 
 /* An array of indices: known ones, or one of each record. */
-static bool select_many(indexing_t *at, size_t offset, const tacit_value_t *index, uint32_t extent, selection_t *selection) {
+static bool select_many(indexing_t *at, size_t offset, const tacit_value_t *index, uint32_t extent,
+                        selection_t *selection) {
   *selection = (selection_t){.is_kept = true, .dim = index->dims[0], .n = index->n};
   selection->nodes = tacit_arena_alloc(at->lower->arena, index->n, sizeof *selection->nodes);
   uint32_t *positions = tacit_arena_alloc(at->lower->arena, index->n, sizeof *positions);
@@ -151,7 +163,8 @@ static bool select_many(indexing_t *at, size_t offset, const tacit_value_t *inde
     }
     are_known &= one.positions != NULL;
     positions[i] = one.positions != NULL ? one.positions[0] : 0;
-    selection->nodes[i] = one.positions != NULL ? tacit_lower_constant(at->lower, positions[i] + 1) : one.nodes[0];
+    selection->nodes[i] =
+        one.positions != NULL ? tacit_lower_constant(at->lower, positions[i] + 1) : one.nodes[0];
   }
   selection->positions = are_known ? positions : NULL;
   return !at->lower->arena->failed;
@@ -167,7 +180,8 @@ static bool select_dim(indexing_t *at, const tacit_expr_t *expr, uint32_t extent
     return false;
   }
   if (index.kind != TACIT_TYPE_INT || index.n_dims > 1) {
-    tacit_lower_fail(at->lower, offset, "an index is an int or an array of them, not %s", tacit_value_describe(at->lower, &index));
+    tacit_lower_fail(at->lower, offset, "an index is an int or an array of them, not %s",
+                     tacit_value_describe(at->lower, &index));
     return false;
   }
   return index.n_dims == 0 ? select_scalar(at, offset, index.nodes[0], extent, selection)
@@ -198,33 +212,39 @@ static size_t extent_of(const tacit_value_t *value, unsigned i) {
   return value->dims[i] == TACIT_AXIS ? 1 : value->dims[i];
 }
 
-/* The element at one place of the result, where some of its indices are a record's: one of all that they could choose. */
-static tacit_node_t choose(indexing_t *at, const tacit_value_t *base, const selection_t *selections, const size_t *place) {
+/* The element at one place of the result, where some of its indices are a record's: one of all that they
+ * could choose. */
+static tacit_node_t choose(indexing_t *at, const tacit_value_t *base, const selection_t *selections,
+                           const size_t *place) {
   tacit_lower_t *lower = at->lower;
   size_t n = 1;
   tacit_node_t index = TACIT_NODE_NONE;
   for (unsigned i = 0; i < base->n_dims; i++) {
     if (selections[i].positions == NULL) {
-      tacit_node_t one = selections[i].nodes[place[i]], extent = tacit_lower_constant(lower, (double)extent_of(base, i));
+      tacit_node_t one = selections[i].nodes[place[i]],
+                   extent = tacit_lower_constant(lower, (double)extent_of(base, i));
       n *= extent_of(base, i);
       if (index == TACIT_NODE_NONE) {
         index = one;
       } else { /* (index - 1) * extent + one */
-        tacit_node_t zero_based =
-            tacit_lower_apply(lower, at->offset, TACIT_OP_SUB, index, tacit_lower_constant(lower, 1), TACIT_NODE_NONE);
-        tacit_node_t skipped = tacit_lower_apply(lower, at->offset, TACIT_OP_MUL, zero_based, extent, TACIT_NODE_NONE);
+        tacit_node_t zero_based = tacit_lower_apply(lower, at->offset, TACIT_OP_SUB, index,
+                                                    tacit_lower_constant(lower, 1), TACIT_NODE_NONE);
+        tacit_node_t skipped =
+            tacit_lower_apply(lower, at->offset, TACIT_OP_MUL, zero_based, extent, TACIT_NODE_NONE);
         index = tacit_lower_apply(lower, at->offset, TACIT_OP_ADD, skipped, one, TACIT_NODE_NONE);
       }
     }
   }
-  tacit_node_t *elements = tacit_lower_step(lower, at->offset, n) ? tacit_arena_alloc(lower->arena, n, sizeof *elements) : NULL;
+  tacit_node_t *elements =
+      tacit_lower_step(lower, at->offset, n) ? tacit_arena_alloc(lower->arena, n, sizeof *elements) : NULL;
   if (elements == NULL) {
     return TACIT_NODE_NONE;
   }
   for (size_t k = 0; k < n; k++) {
     size_t rest = k, where[TACIT_MAX_DIMS], flat = 0;
     for (unsigned i = base->n_dims; i-- > 0;) {
-      where[i] = selections[i].positions != NULL ? selections[i].positions[place[i]] : rest % extent_of(base, i);
+      where[i] =
+          selections[i].positions != NULL ? selections[i].positions[place[i]] : rest % extent_of(base, i);
       rest /= selections[i].positions != NULL ? 1 : extent_of(base, i);
     }
     for (unsigned i = 0; i < base->n_dims; i++) {
@@ -236,27 +256,33 @@ static tacit_node_t choose(indexing_t *at, const tacit_value_t *base, const sele
   return mark != TACIT_NODE_NONE ? mark : tacit_graph_index(lower->graph, index, n, elements);
 }
 
-/* Place number k of the result in terms of all dimensions of the base; the flat position where every index is known. */
-static size_t place_of(const tacit_value_t *base, const selection_t *selections, size_t k, size_t place[TACIT_MAX_DIMS]) {
+/* Place number k of the result in terms of all dimensions of the base; the flat position where every index is
+ * known. */
+static size_t place_of(const tacit_value_t *base, const selection_t *selections, size_t k,
+                       size_t place[TACIT_MAX_DIMS]) {
   size_t flat = 0;
   for (unsigned i = base->n_dims; i-- > 0;) {
     place[i] = k % selections[i].n;
     k /= selections[i].n;
   }
   for (unsigned i = 0; i < base->n_dims; i++) {
-    flat = flat * extent_of(base, i) + (selections[i].positions != NULL ? selections[i].positions[place[i]] : 0);
+    flat =
+        flat * extent_of(base, i) + (selections[i].positions != NULL ? selections[i].positions[place[i]] : 0);
   }
   return flat;
 }
 
 /* Selections of all dimensions from n indices, the rest as they are. */
-static bool select_dims(indexing_t *at, const tacit_value_t *base, tacit_expr_t *const *indices, size_t n, selection_t *selections) {
+static bool select_dims(indexing_t *at, const tacit_value_t *base, tacit_expr_t *const *indices, size_t n,
+                        selection_t *selections) {
   if (n > base->n_dims) {
-    tacit_lower_fail(at->lower, at->offset, "'%s' is %s: it has no %zu indices", at->name, tacit_value_describe(at->lower, base), n);
+    tacit_lower_fail(at->lower, at->offset, "'%s' is %s: it has no %zu indices", at->name,
+                     tacit_value_describe(at->lower, base), n);
     return false;
   }
   for (unsigned i = 0; i < base->n_dims; i++) {
-    if (!(i < n ? select_dim(at, indices[i], base->dims[i], &selections[i]) : select_all(at, base->dims[i], &selections[i]))) {
+    if (!(i < n ? select_dim(at, indices[i], base->dims[i], &selections[i])
+                : select_all(at, base->dims[i], &selections[i]))) {
       return false;
     }
   }
@@ -274,7 +300,8 @@ tacit_value_t tacit_lower_index(tacit_lower_t *lower, const tacit_expr_t *expr) 
   tacit_value_t base = tacit_lower_expr(lower, expr->args[0]);
   indexing_t at = {.lower = lower, .name = name_of(expr->args[0]), .offset = expr->offset};
   selection_t selections[TACIT_MAX_DIMS];
-  if (base.kind == TACIT_TYPE_VOID || !select_dims(&at, &base, expr->args + 1, expr->n_args - 1, selections)) {
+  if (base.kind == TACIT_TYPE_VOID ||
+      !select_dims(&at, &base, expr->args + 1, expr->n_args - 1, selections)) {
     return NOTHING;
   }
   tacit_value_t result = shape_of(&at, &base, selections);
@@ -292,7 +319,8 @@ tacit_value_t tacit_lower_index(tacit_lower_t *lower, const tacit_expr_t *expr) 
 }
 
 /* a[i][j] as the indices i, j of a. False after an error. */
-static bool flatten(tacit_lower_t *lower, const tacit_expr_t *left, tacit_expr_t *indices[TACIT_MAX_DIMS], size_t *n, const char **name) {
+static bool flatten(tacit_lower_t *lower, const tacit_expr_t *left, tacit_expr_t *indices[TACIT_MAX_DIMS],
+                    size_t *n, const char **name) {
   if (left->kind == TACIT_EXPR_NAME) {
     *name = left->name;
     *n = 0;
@@ -306,7 +334,8 @@ static bool flatten(tacit_lower_t *lower, const tacit_expr_t *left, tacit_expr_t
     return false;
   }
   for (size_t i = 1; i < left->n_args; i++) {
-    if (*n == TACIT_MAX_DIMS || (left->args[0]->kind == TACIT_EXPR_INDEX && indices[*n - 1]->kind == TACIT_EXPR_RANGE)) {
+    if (*n == TACIT_MAX_DIMS ||
+        (left->args[0]->kind == TACIT_EXPR_INDEX && indices[*n - 1]->kind == TACIT_EXPR_RANGE)) {
       tacit_lower_fail(lower, left->offset, "too many indices");
       return false;
     }
@@ -315,22 +344,28 @@ static bool flatten(tacit_lower_t *lower, const tacit_expr_t *left, tacit_expr_t
   return true;
 }
 
-static bool may_assign(tacit_lower_t *lower, const tacit_variable_t *variable, const char *name, size_t offset) {
+static bool may_assign(tacit_lower_t *lower, const tacit_variable_t *variable, const char *name,
+                       size_t offset) {
   if (variable == NULL) {
     tacit_lower_fail(lower, offset, "'%s' is not declared", name);
   } else if (!variable->is_local && variable->block == TACIT_BLOCK_DATA) {
-    tacit_lower_fail(lower, offset, "'%s' is a datum, which is not given a value; declare a variable of another name for what is computed of it", name);
+    tacit_lower_fail(lower, offset,
+                     "'%s' is a datum, which is not given a value; declare a variable of another name for "
+                     "what is computed of it",
+                     name);
   } else if (!variable->is_local && variable->block != lower->block) {
     tacit_lower_fail(lower, offset, "'%s' is given its value in another block", name);
   } else if (variable->is_loop) {
     tacit_lower_fail(lower, offset, "'%s' is a loop's variable: it has its value from the loop", name);
-  } else if (!variable->is_local && (lower->block == TACIT_BLOCK_DATA || lower->block == TACIT_BLOCK_PARAMETERS)) {
+  } else if (!variable->is_local &&
+             (lower->block == TACIT_BLOCK_DATA || lower->block == TACIT_BLOCK_PARAMETERS)) {
     tacit_lower_fail(lower, offset, "data and parameters are not given values");
   }
   return lower->status == TACIT_OK;
 }
 
-/* What is refused where it is used, normal_rng(mu, sigma) of a vector, has no shape of its own: it takes the target's. */
+/* What is refused where it is used, normal_rng(mu, sigma) of a vector, has no shape of its own: it takes the
+ * target's. */
 static tacit_value_t spread(tacit_lower_t *lower, const tacit_value_t *target, const tacit_value_t *value) {
   bool is_refused = value->kind == TACIT_TYPE_INT && value->n == 1 && value->nodes[0] >= TACIT_MARK &&
                     tacit_mark_of(lower, value->nodes[0])->kind == TACIT_MARK_REFUSED;
@@ -342,7 +377,8 @@ static tacit_value_t spread(tacit_lower_t *lower, const tacit_value_t *target, c
   return all.nodes != NULL ? all : *value;
 }
 
-void tacit_lower_assign(tacit_lower_t *lower, const tacit_expr_t *left, size_t offset, const tacit_value_t *value) {
+void tacit_lower_assign(tacit_lower_t *lower, const tacit_expr_t *left, size_t offset,
+                        const tacit_value_t *value) {
   tacit_expr_t *indices[TACIT_MAX_DIMS];
   size_t n;
   const char *name;
@@ -370,8 +406,10 @@ void tacit_lower_assign(tacit_lower_t *lower, const tacit_expr_t *left, size_t o
   }
   tacit_value_t given = spread(lower, &target, value);
   value = &given;
-  if (!tacit_value_same_shape(&target, value) || (target.kind == TACIT_TYPE_INT && value->kind != TACIT_TYPE_INT)) {
-    tacit_lower_fail(lower, offset, "%s cannot be given to %s", tacit_value_describe(lower, value), tacit_value_describe(lower, &target));
+  if (!tacit_value_same_shape(&target, value) ||
+      (target.kind == TACIT_TYPE_INT && value->kind != TACIT_TYPE_INT)) {
+    tacit_lower_fail(lower, offset, "%s cannot be given to %s", tacit_value_describe(lower, value),
+                     tacit_value_describe(lower, &target));
     return;
   }
   for (size_t k = 0; k < target.n; k++) {

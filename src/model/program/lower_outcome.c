@@ -6,8 +6,9 @@
 #include "program/lower.h"
 
 /*
- * outcome ~ distribution(args). Words for outcomes that are not seen as they are: censored_right(t, event), censored_left(t, event),
- * interval(a, b), truncated(y, a, b); they say how the outcome arises, which target += cannot.
+ * outcome ~ distribution(args). Words for outcomes that are not seen as they are: censored_right(t, event),
+ * censored_left(t, event), interval(a, b), truncated(y, a, b); they say how the outcome arises, which target
+ * += cannot.
  */
 
 static const tacit_value_t NOTHING = {0};
@@ -15,8 +16,8 @@ static const tacit_value_t NOTHING = {0};
 typedef struct {
   tacit_lower_t *lower;
   const tacit_stmt_t *stmt;
-  const char *density;  /* name of the log density */
-  tacit_value_t *args;  /* [0] is the outcome's place */
+  const char *density; /* name of the log density */
+  tacit_value_t *args; /* [0] is the outcome's place */
   size_t n;
 } outcome_t;
 
@@ -67,7 +68,8 @@ static tacit_value_t between(const outcome_t *outcome, tacit_value_t from, tacit
 }
 
 /* -inf where a is less than b; an end that is infinite, or NOTHING, is none. */
-static tacit_value_t unless_less(const outcome_t *outcome, const tacit_value_t *a, const tacit_value_t *b, tacit_value_t density) {
+static tacit_value_t unless_less(const outcome_t *outcome, const tacit_value_t *a, const tacit_value_t *b,
+                                 tacit_value_t density) {
   if (is_infinite(outcome->lower, a) || is_infinite(outcome->lower, b) || density.kind == TACIT_TYPE_VOID) {
     return density;
   }
@@ -78,7 +80,8 @@ static tacit_value_t unless_less(const outcome_t *outcome, const tacit_value_t *
              : tacit_lower_select(outcome->lower, outcome->stmt->offset, is_less.nodes[0], &never, &density);
 }
 
-static tacit_value_t truncate(const outcome_t *outcome, tacit_value_t y, tacit_value_t from, tacit_value_t to) {
+static tacit_value_t truncate(const outcome_t *outcome, tacit_value_t y, tacit_value_t from,
+                              tacit_value_t to) {
   tacit_value_t density = evaluate(outcome, outcome->density, y), probability = between(outcome, from, to);
   density = tacit_lower_map(outcome->lower, outcome->stmt->offset, TACIT_OP_SUB, &density, &probability);
   return unless_less(outcome, &y, &from, unless_less(outcome, &to, &y, density));
@@ -90,21 +93,33 @@ typedef tacit_value_t (*word_t)(const outcome_t *outcome, const tacit_value_t *a
 static tacit_value_t censored(const outcome_t *outcome, const tacit_value_t *a, const char *ending) {
   tacit_value_t seen = evaluate(outcome, outcome->density, a[0]), unseen = cumulative(outcome, ending, a[0]);
   int truth = tacit_lower_truth(outcome->lower, outcome->stmt->offset, &a[1]);
-  return truth == -2   ? NOTHING
-         : truth == -1 ? tacit_lower_select(outcome->lower, outcome->stmt->offset, a[1].nodes[0], &seen, &unseen)
-         : truth == 1  ? seen
-                       : unseen;
+  return truth == -2 ? NOTHING
+         : truth == -1
+             ? tacit_lower_select(outcome->lower, outcome->stmt->offset, a[1].nodes[0], &seen, &unseen)
+         : truth == 1 ? seen
+                      : unseen;
 }
-static tacit_value_t censored_right(const outcome_t *outcome, const tacit_value_t *a) { return censored(outcome, a, "lccdf"); }
-static tacit_value_t censored_left(const outcome_t *outcome, const tacit_value_t *a) { return censored(outcome, a, "lcdf"); }
-static tacit_value_t interval(const outcome_t *outcome, const tacit_value_t *a) { return between(outcome, a[0], a[1]); }
-static tacit_value_t truncated(const outcome_t *outcome, const tacit_value_t *a) { return truncate(outcome, a[0], a[1], a[2]); }
+static tacit_value_t censored_right(const outcome_t *outcome, const tacit_value_t *a) {
+  return censored(outcome, a, "lccdf");
+}
+static tacit_value_t censored_left(const outcome_t *outcome, const tacit_value_t *a) {
+  return censored(outcome, a, "lcdf");
+}
+static tacit_value_t interval(const outcome_t *outcome, const tacit_value_t *a) {
+  return between(outcome, a[0], a[1]);
+}
+static tacit_value_t truncated(const outcome_t *outcome, const tacit_value_t *a) {
+  return truncate(outcome, a[0], a[1], a[2]);
+}
 
 static const struct {
   const char *name;
   size_t n_args;
   word_t word;
-} words[] = {{"censored_right", 2, censored_right}, {"censored_left", 2, censored_left}, {"interval", 2, interval}, {"truncated", 3, truncated}};
+} words[] = {{"censored_right", 2, censored_right},
+             {"censored_left", 2, censored_left},
+             {"interval", 2, interval},
+             {"truncated", 3, truncated}};
 
 /* A word of several outcomes: element by element of its arguments and of the distribution's. */
 static tacit_value_t each(const outcome_t *whole, word_t word, const tacit_value_t *a, size_t n_a) {
@@ -117,13 +132,14 @@ static tacit_value_t each(const outcome_t *whole, word_t word, const tacit_value
       return NOTHING;
     }
     if (value->n_dims != 0 && shape != NULL && !tacit_value_same_shape(shape, value)) {
-      tacit_lower_fail(lower, whole->stmt->offset, "outcomes and arguments differ in shape: %s and %s", tacit_value_describe(lower, shape),
-                       tacit_value_describe(lower, value));
+      tacit_lower_fail(lower, whole->stmt->offset, "outcomes and arguments differ in shape: %s and %s",
+                       tacit_value_describe(lower, shape), tacit_value_describe(lower, value));
       return NOTHING;
     }
     shape = value->n_dims != 0 ? value : shape;
   }
-  tacit_value_t result = shape != NULL ? tacit_value_like(lower, whole->stmt->offset, shape, false) : tacit_value_number(lower, 0, false);
+  tacit_value_t result = shape != NULL ? tacit_value_like(lower, whole->stmt->offset, shape, false)
+                                       : tacit_value_number(lower, 0, false);
   for (size_t i = 0; i < result.n && result.kind != TACIT_TYPE_VOID; i++) {
     outcome_t one = *whole;
     one.args = args;
@@ -145,7 +161,8 @@ static tacit_value_t each(const outcome_t *whole, word_t word, const tacit_value
 /* The word that the outcome is given by; false: it is given as it is. */
 static bool find_word(const tacit_expr_t *left, size_t *found) {
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-    if (left->kind == TACIT_EXPR_CALL && strcmp(left->name, words[i].name) == 0 && left->n_args == words[i].n_args) {
+    if (left->kind == TACIT_EXPR_CALL && strcmp(left->name, words[i].name) == 0 &&
+        left->n_args == words[i].n_args) {
       *found = i;
       return true;
     }
@@ -181,14 +198,18 @@ static tacit_value_t outcome_value(const outcome_t *outcome, tacit_value_t *part
 tacit_node_t tacit_value_of_record(const tacit_lower_t *lower, const tacit_value_t *value) {
   bool is_one = value->kind != TACIT_TYPE_VOID && value->n == 1;
   const tacit_mark_t *mark = is_one ? tacit_mark_of(lower, value->nodes[0]) : NULL;
-  return !is_one ? TACIT_NODE_NONE : mark == NULL ? value->nodes[0] : mark->kind == TACIT_MARK_SUM ? mark->record : TACIT_NODE_NONE;
+  return !is_one                        ? TACIT_NODE_NONE
+         : mark == NULL                 ? value->nodes[0]
+         : mark->kind == TACIT_MARK_SUM ? mark->record
+                                        : TACIT_NODE_NONE;
 }
 
 /* ---- responses ---- */
 
-/* Draws are from the library's distributions, not from others of these names: a program's own function is the library's if it says the same. */
-static bool is_library_s(tacit_lower_t *lower, size_t offset, const char *density, const tacit_value_t *args, size_t n,
-                         const tacit_function_t *function, tacit_node_t value) {
+/* Draws are from the library's distributions, not from others of these names: a program's own function is the
+ * library's if it says the same. */
+static bool is_library_s(tacit_lower_t *lower, size_t offset, const char *density, const tacit_value_t *args,
+                         size_t n, const tacit_function_t *function, tacit_node_t value) {
   tacit_value_t *copy = tacit_arena_alloc(lower->arena, n, sizeof *copy);
   if (function->source->is_library || copy == NULL) {
     return function->source->is_library;
@@ -208,7 +229,8 @@ static bool is_library_s(tacit_lower_t *lower, size_t offset, const char *densit
 }
 
 /* Arguments of a distribution beside its outcome; of NAME_glm those of NAME. */
-static void fill_distribution(tacit_lower_t *lower, size_t offset, const char *name, const tacit_value_t *args, size_t n, tacit_graph_response_t *response) {
+static void fill_distribution(tacit_lower_t *lower, size_t offset, const char *name,
+                              const tacit_value_t *args, size_t n, tacit_graph_response_t *response) {
   size_t length = strlen(name);
   bool is_glm = length > 4 && strcmp(name + length - 4, "_glm") == 0 && lower->glm.n > 0;
   if (is_glm) {
@@ -218,7 +240,8 @@ static void fill_distribution(tacit_lower_t *lower, size_t offset, const char *n
     length = strlen(name) - 5;
   }
   const char *density, *distribution = tacit_arena_text(lower->arena, name, length);
-  const tacit_function_t *function = distribution != NULL ? tacit_lower_density(lower, distribution, n, &density) : NULL;
+  const tacit_function_t *function =
+      distribution != NULL ? tacit_lower_density(lower, distribution, n, &density) : NULL;
   if (function != NULL && is_library_s(lower, offset, density, args, n, function, response->density)) {
     snprintf(response->distribution, sizeof response->distribution, "%s", distribution);
   }
@@ -242,13 +265,16 @@ static void say(tacit_lower_t *lower, const tacit_graph_response_t *response, bo
 }
 
 static bool is_of_record(const tacit_lower_t *lower, tacit_node_t density) {
-  return !lower->is_generated && density != TACIT_NODE_NONE && (tacit_lower_rate(lower, density) & TACIT_RATE_DATA) != 0;
+  return !lower->is_generated && density != TACIT_NODE_NONE &&
+         (tacit_lower_rate(lower, density) & TACIT_RATE_DATA) != 0;
 }
 
 /* Tell the graph of a response: the outcome as it is, or censored from above. */
-static void note_response(const outcome_t *outcome, const tacit_value_t *parts, const char *word, const tacit_value_t *density) {
+static void note_response(const outcome_t *outcome, const tacit_value_t *parts, const char *word,
+                          const tacit_value_t *density) {
   tacit_lower_t *lower = outcome->lower;
-  tacit_graph_response_t response = {.value = tacit_value_of_record(lower, &parts[0]), .density = tacit_value_of_record(lower, density)};
+  tacit_graph_response_t response = {.value = tacit_value_of_record(lower, &parts[0]),
+                                     .density = tacit_value_of_record(lower, density)};
   bool is_censored = word != NULL && strcmp(word, "censored_right") == 0;
   if (!is_of_record(lower, response.density)) {
     return; /* a prior */
@@ -267,7 +293,8 @@ static said_t said_by(const char *name, size_t *length) {
   static const struct {
     const char *ending;
     said_t said;
-  } all[] = {{"_lpdf", DENSITY}, {"_lpmf", DENSITY}, {"_lupdf", DENSITY}, {"_lupmf", DENSITY}, {"_lccdf", UPPER_TAIL}, {"_lcdf", OTHER_TAIL}};
+  } all[] = {{"_lpdf", DENSITY},  {"_lpmf", DENSITY},     {"_lupdf", DENSITY},
+             {"_lupmf", DENSITY}, {"_lccdf", UPPER_TAIL}, {"_lcdf", OTHER_TAIL}};
   size_t n = strlen(name);
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     size_t m = strlen(all[i].ending);
@@ -279,18 +306,22 @@ static said_t said_by(const char *name, size_t *length) {
   return NOTHING_SAID;
 }
 
-void tacit_lower_note_density(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *args, const tacit_value_t *value,
-                              tacit_node_t before) {
+void tacit_lower_note_density(tacit_lower_t *lower, const tacit_expr_t *expr, const tacit_value_t *args,
+                              const tacit_value_t *value, tacit_node_t before) {
   size_t length = 0;
   said_t said = said_by(expr->name, &length);
   tacit_graph_response_t response = {.density = tacit_value_of_record(lower, value)};
-  const char *name = said != NOTHING_SAID && expr->n_args > 0 ? tacit_arena_text(lower->arena, expr->name, length) : NULL;
+  const char *name =
+      said != NOTHING_SAID && expr->n_args > 0 ? tacit_arena_text(lower->arena, expr->name, length) : NULL;
   if (name == NULL || !is_of_record(lower, response.density)) {
     return;
   }
   response.value = said != OTHER_TAIL ? tacit_value_of_record(lower, &args[0]) : TACIT_NODE_NONE;
-  bool is_alone = said == UPPER_TAIL && lower->branch == NULL; /* every record's is larger than what is seen */
-  response.value = is_alone || (tacit_lower_rate(lower, response.value) & TACIT_RATE_DATA) == 0 ? TACIT_NODE_NONE : response.value;
+  bool is_alone =
+      said == UPPER_TAIL && lower->branch == NULL; /* every record's is larger than what is seen */
+  response.value = is_alone || (tacit_lower_rate(lower, response.value) & TACIT_RATE_DATA) == 0
+                       ? TACIT_NODE_NONE
+                       : response.value;
   fill_distribution(lower, expr->offset, name, args, expr->n_args, &response);
   say(lower, &response, said == UPPER_TAIL);
   tacit_stmt_t stmt = {.name = name, .offset = expr->offset};
@@ -300,34 +331,42 @@ void tacit_lower_note_density(tacit_lower_t *lower, const tacit_expr_t *expr, co
   tacit_lower_note_draw(lower, &stmt, density, args, expr->n_args, parts, said == DENSITY, before);
 }
 
-/* 1 where the condition holds, as a number of the record that is a column of 0 and 1 or one less it; else the condition. */
+/* 1 where the condition holds, as a number of the record that is a column of 0 and 1 or one less it; else the
+ * condition. */
 static tacit_node_t indicator(tacit_lower_t *lower, tacit_node_t condition) {
   const tacit_graph_node_t *n = tacit_graph_at(lower->graph, condition);
   double k;
-  if (n->op != TACIT_OP_EQUAL || !tacit_graph_is_constant(lower->graph, n->b, &k) || (fabs(k) > 0 && fabs(k - 1) > 0)) {
+  if (n->op != TACIT_OP_EQUAL || !tacit_graph_is_constant(lower->graph, n->b, &k) ||
+      (fabs(k) > 0 && fabs(k - 1) > 0)) {
     return condition;
   }
   tacit_node_t of = indicator(lower, n->a), one = tacit_lower_constant(lower, 1);
   const tacit_graph_node_t *inner = tacit_graph_at(lower->graph, of);
-  bool is_binary = inner->op == TACIT_OP_COLUMN && lower->graph->columns[inner->a].is_integer && lower->graph->columns[inner->a].lower >= 0 &&
-                   lower->graph->columns[inner->a].upper <= 1;
+  bool is_binary = inner->op == TACIT_OP_COLUMN && lower->graph->columns[inner->a].is_integer &&
+                   lower->graph->columns[inner->a].lower >= 0 && lower->graph->columns[inner->a].upper <= 1;
   bool is_less = inner->op == TACIT_OP_SUB && of != n->a;
-  return !is_binary && !is_less ? condition : k > 0 ? of : tacit_graph_apply(lower->graph, TACIT_OP_SUB, one, of, TACIT_NODE_NONE);
+  return !is_binary && !is_less ? condition
+         : k > 0                ? of
+                                : tacit_graph_apply(lower->graph, TACIT_OP_SUB, one, of, TACIT_NODE_NONE);
 }
 
-void tacit_lower_join_responses(tacit_lower_t *lower, tacit_node_t condition, const tacit_said_t *yes, const tacit_said_t *no, tacit_node_t density) {
+void tacit_lower_join_responses(tacit_lower_t *lower, tacit_node_t condition, const tacit_said_t *yes,
+                                const tacit_said_t *no, tacit_node_t density) {
   const tacit_said_t *seen = yes->is_tail ? no : yes, *larger = yes->is_tail ? yes : no;
   if (yes->n + no->n == 0) {
     return;
   }
-  bool is_one = yes->n == 1 && no->n == 1 && !seen->is_tail && larger->is_tail && seen->response.value == larger->response.value &&
-                seen->response.value != TACIT_NODE_NONE && seen->response.density == seen->target && larger->response.density == larger->target &&
-                strcmp(seen->response.distribution, larger->response.distribution) == 0 && seen->response.n_args == larger->response.n_args &&
+  bool is_one = yes->n == 1 && no->n == 1 && !seen->is_tail && larger->is_tail &&
+                seen->response.value == larger->response.value && seen->response.value != TACIT_NODE_NONE &&
+                seen->response.density == seen->target && larger->response.density == larger->target &&
+                strcmp(seen->response.distribution, larger->response.distribution) == 0 &&
+                seen->response.n_args == larger->response.n_args &&
                 memcmp(seen->response.args, larger->response.args, sizeof seen->response.args) == 0;
   tacit_graph_response_t response = is_one ? seen->response : (tacit_graph_response_t){0};
   if (is_one) {
     tacit_node_t is_seen = indicator(lower, condition), one = tacit_lower_constant(lower, 1);
-    response.seen = seen == yes ? is_seen : tacit_graph_apply(lower->graph, TACIT_OP_SUB, one, is_seen, TACIT_NODE_NONE);
+    response.seen =
+        seen == yes ? is_seen : tacit_graph_apply(lower->graph, TACIT_OP_SUB, one, is_seen, TACIT_NODE_NONE);
   }
   response.density = density;
   say(lower, &response, false);
@@ -339,12 +378,14 @@ static void note_outcome(const outcome_t *outcome, const tacit_value_t *parts, c
   bool is_truncated = outcome->stmt->is_truncated || (word != NULL && strcmp(word, "truncated") == 0),
        is_interval = word != NULL && strcmp(word, "interval") == 0;
   const tacit_expr_t *left = word != NULL ? outcome->stmt->left->args[0] : outcome->stmt->left;
-  const tacit_value_t shown[3] = {parts[0], is_truncated ? parts[1] : NOTHING, is_truncated ? parts[2] : NOTHING};
+  const tacit_value_t shown[3] = {parts[0], is_truncated ? parts[1] : NOTHING,
+                                  is_truncated ? parts[2] : NOTHING};
   if (is_interval && lower->not_foretold == NULL) {
     lower->not_foretold = "an outcome that is known by an interval is no column";
     return;
   }
-  tacit_lower_note_outcome(lower, tacit_expr_begin(left), outcome->stmt->name, outcome->density, outcome->args, outcome->n, shown);
+  tacit_lower_note_outcome(lower, tacit_expr_begin(left), outcome->stmt->name, outcome->density,
+                           outcome->args, outcome->n, shown);
 }
 
 void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
@@ -357,8 +398,9 @@ void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   if (outcome.density == NULL) {
     tacit_nearest_t nearest = {.name = stmt->name};
     tacit_lower_offer_densities(lower, &nearest);
-    tacit_lower_fail(lower, stmt->offset, "no distribution '%s'%s%s%s", stmt->name, nearest.best != NULL ? "; there is '" : "",
-                     nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "'" : "");
+    tacit_lower_fail(lower, stmt->offset, "no distribution '%s'%s%s%s", stmt->name,
+                     nearest.best != NULL ? "; there is '" : "", nearest.best != NULL ? nearest.best : "",
+                     nearest.best != NULL ? "'" : "");
     return;
   }
   for (size_t i = 0; i < stmt->n_args; i++) {
@@ -372,5 +414,6 @@ void tacit_lower_tilde(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
     note_outcome(&outcome, parts, word);
   }
   tacit_lower_add_target(lower, tacit_expr_begin(stmt->left), &density);
-  tacit_lower_note_draw(lower, stmt, outcome.density, outcome.args, outcome.n, parts, word == NULL || strcmp(word, "truncated") == 0, before);
+  tacit_lower_note_draw(lower, stmt, outcome.density, outcome.args, outcome.n, parts,
+                        word == NULL || strcmp(word, "truncated") == 0, before);
 }

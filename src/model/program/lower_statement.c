@@ -5,7 +5,8 @@
 
 void tacit_lower_write(tacit_lower_t *lower, tacit_node_t *place, tacit_node_t node) {
   if (lower->n_undoing > 0) {
-    tacit_undo_t *undo = tacit_arena_grow(lower->arena, lower->undo, lower->n_undo, &lower->undo_capacity, sizeof *undo);
+    tacit_undo_t *undo =
+        tacit_arena_grow(lower->arena, lower->undo, lower->n_undo, &lower->undo_capacity, sizeof *undo);
     if (undo == NULL) {
       return;
     }
@@ -23,8 +24,8 @@ static const char *case_text(tacit_lower_t *lower, const tacit_not_finite_t *fou
   for (size_t i = 0; i < found->n_columns && text != NULL; i++) {
     const tacit_graph_column_t *column = &lower->graph->columns[found->columns[i]];
     bool is_level = !isnan(column->level);
-    text = tacit_arena_printf(lower->arena, "%s%s%.64s%s = %.6g", text, i > 0 ? " and " : "", column->source, is_level ? " is a level" : "",
-                              found->values[i]);
+    text = tacit_arena_printf(lower->arena, "%s%s%.64s%s = %.6g", text, i > 0 ? " and " : "", column->source,
+                              is_level ? " is a level" : "", found->values[i]);
   }
   return text != NULL ? text : "";
 }
@@ -32,29 +33,38 @@ static const char *case_text(tacit_lower_t *lower, const tacit_not_finite_t *fou
 /* A record that is not finite would count as nothing: the bounds have to exclude it. */
 static void check_finite(tacit_lower_t *lower, size_t offset, tacit_node_t term) {
   tacit_not_finite_t found;
-  bool is_checked = !lower->outside->is_assumed && !lower->is_forecast && !lower->has_statistics && lower->status == TACIT_OK;
+  bool is_checked = !lower->outside->is_assumed && !lower->is_forecast && !lower->has_statistics &&
+                    lower->status == TACIT_OK;
   if (!is_checked || !tacit_graph_find_not_finite(lower->graph, term, &found)) {
     return;
   }
   const char *text = case_text(lower, &found);
   if (found.n_parameters > 0 && found.n_columns > 0) {
     tacit_lower_fail(lower, offset,
-                     "a record where %s has density 0, or none, for some values of '%.64s', and would count as nothing: bounds of '%.64s' have "
+                     "a record where %s has density 0, or none, for some values of '%.64s', and would count "
+                     "as nothing: bounds of '%.64s' have "
                      "to keep every record possible that the schema allows",
                      text, found.parameters[0], found.parameters[0]);
   } else if (found.n_parameters > 0) {
     tacit_lower_fail(lower, offset,
-                     "for some values of '%.64s' no record has a density: declare it with bounds that exclude them, such as real<lower=0>",
+                     "for some values of '%.64s' no record has a density: declare it with bounds that "
+                     "exclude them, such as real<lower=0>",
                      found.parameters[0]);
   } else if (found.has_bound) {
     tacit_lower_fail(lower, offset,
-                     "a record where %s has a density of 0, infinity or none, and would count as nothing: %s bound of '%.40s' has to be %s "
+                     "a record where %s has a density of 0, infinity or none, and would count as nothing: %s "
+                     "bound of '%.40s' has to be %s "
                      "%.6g, in the schema or the program",
-                     text, found.is_lower ? "the lower" : "the upper", lower->graph->columns[found.columns[0]].source,
-                     found.is_closed ? (found.is_lower ? "at least" : "at most") : found.is_lower ? "above" : "below", found.bound);
+                     text, found.is_lower ? "the lower" : "the upper",
+                     lower->graph->columns[found.columns[0]].source,
+                     found.is_closed  ? (found.is_lower ? "at least" : "at most")
+                     : found.is_lower ? "above"
+                                      : "below",
+                     found.bound);
   } else {
     tacit_lower_fail(lower, offset,
-                     "a record where %s has a density of 0, infinity or none, and would count as nothing: bounds have to exclude it, in the "
+                     "a record where %s has a density of 0, infinity or none, and would count as nothing: "
+                     "bounds have to exclude it, in the "
                      "schema or the program, or an `if` that says what holds there",
                      text);
   }
@@ -88,7 +98,8 @@ void tacit_lower_add_target(tacit_lower_t *lower, size_t offset, const tacit_val
       add_node(lower, offset, once, (tacit_lower_rate(lower, once) & TACIT_RATE_DATA) != 0);
     }
   } else if (tacit_lower_force(lower, offset, sum.nodes[0])) {
-    add_node(lower, offset, sum.nodes[0], lower->n_record > 0 || (tacit_lower_rate(lower, sum.nodes[0]) & TACIT_RATE_DATA) != 0);
+    add_node(lower, offset, sum.nodes[0],
+             lower->n_record > 0 || (tacit_lower_rate(lower, sum.nodes[0]) & TACIT_RATE_DATA) != 0);
   }
 }
 
@@ -118,7 +129,8 @@ static bool has_return(const tacit_stmt_t *stmt) {
 enum { DEPTH = 6 }; /* of conditions that are looked through */
 
 /* A condition where a column of whole numbers has a value; NaN: it looks at something else, too. */
-static double at_value(const tacit_graph_t *g, tacit_node_t node, uint32_t column, double value, unsigned depth) {
+static double at_value(const tacit_graph_t *g, tacit_node_t node, uint32_t column, double value,
+                       unsigned depth) {
   const tacit_graph_node_t *n = tacit_graph_at(g, node);
   unsigned arity = tacit_op_arity((tacit_op_t)n->op);
   const uint32_t operand[3] = {n->a, n->b, n->c};
@@ -129,14 +141,17 @@ static double at_value(const tacit_graph_t *g, tacit_node_t node, uint32_t colum
   for (unsigned i = 0; i < arity && depth > 0; i++) {
     x[i] = at_value(g, operand[i], column, value, depth - 1);
   }
-  return arity == 0 || depth == 0 || isnan(x[0]) || isnan(x[1]) || isnan(x[2]) ? (double)NAN : tacit_op_value((tacit_op_t)n->op, x[0], x[1], x[2]);
+  return arity == 0 || depth == 0 || isnan(x[0]) || isnan(x[1]) || isnan(x[2])
+             ? (double)NAN
+             : tacit_op_value((tacit_op_t)n->op, x[0], x[1], x[2]);
 }
 
 /* The column of few whole numbers that a condition is of; false: there is none. */
 static bool find_column(const tacit_graph_t *g, tacit_node_t node, unsigned depth, uint32_t *column) {
   const tacit_graph_node_t *n = tacit_graph_at(g, node);
   const uint32_t operand[3] = {n->a, n->b, n->c};
-  bool is_found = n->op == TACIT_OP_COLUMN && g->columns[n->a].is_integer && g->columns[n->a].upper - g->columns[n->a].lower < 64;
+  bool is_found = n->op == TACIT_OP_COLUMN && g->columns[n->a].is_integer &&
+                  g->columns[n->a].upper - g->columns[n->a].lower < 64;
   *column = is_found ? n->a : *column;
   for (unsigned i = 0; i < tacit_op_arity((tacit_op_t)n->op) && depth > 0 && !is_found; i++) {
     is_found = find_column(g, operand[i], depth - 1, column);
@@ -169,7 +184,8 @@ bool tacit_lower_narrow(const tacit_lower_t *lower, tacit_node_t node, double *f
   return *from <= *to;
 }
 
-/* A condition that the conditions around it decide, as c == 1 does not need to be asked where c is 0 or 1 and not 0: 1, 0, or -1. */
+/* A condition that the conditions around it decide, as c == 1 does not need to be asked where c is 0 or 1 and
+ * not 0: 1, 0, or -1. */
 static int implied(const tacit_lower_t *lower, tacit_node_t condition) {
   const tacit_graph_t *g = lower->graph;
   uint32_t column = 0;
@@ -194,7 +210,8 @@ static int implied(const tacit_lower_t *lower, tacit_node_t condition) {
 static tacit_flow_t run_rest(tacit_lower_t *lower) {
   const tacit_rest_t *all = lower->rest;
   size_t n_variables = lower->n_variables;
-  tacit_variable_t *saved = tacit_arena_alloc(lower->arena, n_variables, sizeof *saved); /* the other branch goes on from here */
+  tacit_variable_t *saved =
+      tacit_arena_alloc(lower->arena, n_variables, sizeof *saved); /* the other branch goes on from here */
   tacit_flow_t flow = saved != NULL ? TACIT_FLOW_NEXT : TACIT_FLOW_FAILED;
   if (saved != NULL) {
     memcpy(saved, lower->variables, n_variables * sizeof *saved);
@@ -212,8 +229,10 @@ static tacit_flow_t run_rest(tacit_lower_t *lower) {
   return flow;
 }
 
-/* Carry out one branch, and then all that follows if a return needs it; undo what it wrote, but for what `other` sees of it. */
-static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, bool is_last, const branch_t *other, tacit_node_t *seen) {
+/* Carry out one branch, and then all that follows if a return needs it; undo what it wrote, but for what
+ * `other` sees of it. */
+static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, bool is_last, const branch_t *other,
+                           tacit_node_t *seen) {
   branch_t branch = {.target = tacit_lower_constant(lower, 0), .flow = TACIT_FLOW_NEXT};
   size_t begin = lower->n_undo;
   tacit_node_t *outer = lower->branch;
@@ -246,7 +265,8 @@ static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, bool is_las
     seen[i] = *other->writes[i].place;
   }
   for (size_t i = 0; branch.writes != NULL && i < branch.n; i++) {
-    branch.writes[i] = (tacit_undo_t){.place = lower->undo[begin + i].place, .old = *lower->undo[begin + i].place};
+    branch.writes[i] =
+        (tacit_undo_t){.place = lower->undo[begin + i].place, .old = *lower->undo[begin + i].place};
   }
   while (lower->n_undo > begin) {
     lower->n_undo--;
@@ -255,12 +275,14 @@ static branch_t run_branch(tacit_lower_t *lower, tacit_stmt_t *body, bool is_las
   return branch;
 }
 
-static void merge(tacit_lower_t *lower, size_t offset, tacit_node_t condition, tacit_undo_t write, tacit_node_t yes, tacit_node_t no) {
+static void merge(tacit_lower_t *lower, size_t offset, tacit_node_t condition, tacit_undo_t write,
+                  tacit_node_t yes, tacit_node_t no) {
   tacit_lower_write(lower, write.place,
                     yes == no ? yes : tacit_lower_apply(lower, offset, TACIT_OP_SELECT, condition, yes, no));
 }
 
-/* A condition of the record: both branches, then a choice. Where one returns, what follows in the function is part of them. */
+/* A condition of the record: both branches, then a choice. Where one returns, what follows in the function is
+ * part of them. */
 static tacit_flow_t choose(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit_node_t condition) {
   bool is_last = lower->n_calls > 0 && has_return(stmt);
   size_t offset = tacit_expr_begin(stmt->left);
@@ -280,7 +302,8 @@ static tacit_flow_t choose(tacit_lower_t *lower, const tacit_stmt_t *stmt, tacit
   }
   bool no_yes = yes.flow == TACIT_FLOW_REJECTED, no_no = no.flow == TACIT_FLOW_REJECTED;
   for (size_t i = 0; i < no.n && !no_no; i++) { /* what both write is put right below */
-    merge(lower, offset, condition, no.writes[i], no_yes ? no.writes[i].old : *no.writes[i].place, no.writes[i].old);
+    merge(lower, offset, condition, no.writes[i], no_yes ? no.writes[i].old : *no.writes[i].place,
+          no.writes[i].old);
   }
   for (size_t i = 0; i < yes.n && !no_yes; i++) {
     merge(lower, offset, condition, yes.writes[i], yes.writes[i].old, no_no ? yes.writes[i].old : seen[i]);
@@ -381,19 +404,28 @@ static tacit_flow_t reject(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
 
 static tacit_flow_t by_kind(tacit_lower_t *lower, const tacit_stmt_t *stmt) {
   switch (stmt->kind) {
-    case TACIT_STMT_DECLARE:
-      tacit_lower_local(lower, stmt);
-      return lower->status == TACIT_OK ? TACIT_FLOW_NEXT : TACIT_FLOW_FAILED;
-    case TACIT_STMT_ASSIGN: return assign(lower, stmt);
-    case TACIT_STMT_TILDE:
-    case TACIT_STMT_TARGET: return target(lower, stmt);
-    case TACIT_STMT_FOR: return tacit_lower_loop(lower, stmt);
-    case TACIT_STMT_IF: return branch(lower, stmt);
-    case TACIT_STMT_WHILE: return tacit_lower_while(lower, stmt);
-    case TACIT_STMT_REJECT: return reject(lower, stmt);
-    case TACIT_STMT_RETURN: return give_back(lower, stmt);
-    case TACIT_STMT_SKIP: return TACIT_FLOW_NEXT;
-    case TACIT_STMT_BLOCK: break;
+  case TACIT_STMT_DECLARE:
+    tacit_lower_local(lower, stmt);
+    return lower->status == TACIT_OK ? TACIT_FLOW_NEXT : TACIT_FLOW_FAILED;
+  case TACIT_STMT_ASSIGN:
+    return assign(lower, stmt);
+  case TACIT_STMT_TILDE:
+  case TACIT_STMT_TARGET:
+    return target(lower, stmt);
+  case TACIT_STMT_FOR:
+    return tacit_lower_loop(lower, stmt);
+  case TACIT_STMT_IF:
+    return branch(lower, stmt);
+  case TACIT_STMT_WHILE:
+    return tacit_lower_while(lower, stmt);
+  case TACIT_STMT_REJECT:
+    return reject(lower, stmt);
+  case TACIT_STMT_RETURN:
+    return give_back(lower, stmt);
+  case TACIT_STMT_SKIP:
+    return TACIT_FLOW_NEXT;
+  case TACIT_STMT_BLOCK:
+    break;
   }
   if (stmt->name == NULL) {
     return tacit_lower_body(lower, stmt->body, stmt->n_body);
@@ -420,7 +452,8 @@ tacit_flow_t tacit_lower_body(tacit_lower_t *lower, tacit_stmt_t *const *body, s
   tacit_flow_t flow = TACIT_FLOW_NEXT;
   lower->scope++;
   for (size_t i = 0; i < n && flow == TACIT_FLOW_NEXT; i++) {
-    tacit_rest_t rest = {.outer = outer, .body = body + i + 1, .n = n - i - 1, .n_variables = lower->n_variables};
+    tacit_rest_t rest = {
+        .outer = outer, .body = body + i + 1, .n = n - i - 1, .n_variables = lower->n_variables};
     lower->rest = &rest;
     flow = tacit_lower_statement(lower, body[i]);
   }

@@ -29,7 +29,8 @@ void tacit_lower_note(tacit_lower_t *lower, size_t offset, const char *format, .
   tacit_status_t status = tacit_source_error(lower->source, &error, TACIT_ERR_SYNTAX, offset, "%s", reason);
   (void)status;
   void **notes = (void **)lower->notes;
-  tacit_list_append(lower->arena, &notes, &lower->n_notes, tacit_arena_text(lower->arena, error.message, strlen(error.message)));
+  tacit_list_append(lower->arena, &notes, &lower->n_notes,
+                    tacit_arena_text(lower->arena, error.message, strlen(error.message)));
   lower->notes = (char **)notes;
 }
 
@@ -43,7 +44,8 @@ bool tacit_lower_step(tacit_lower_t *lower, size_t offset, size_t n) {
   }
   lower->n_steps += n;
   if (lower->n_steps > TACIT_MAX_STEPS) {
-    tacit_lower_fail(lower, offset, "the program is too large: unrolled, it has more than %d steps", TACIT_MAX_STEPS);
+    tacit_lower_fail(lower, offset, "the program is too large: unrolled, it has more than %d steps",
+                     TACIT_MAX_STEPS);
   } else if (lower->n_steps % 256 < n) {
     tacit_error_t error;
     tacit_status_t status = tacit_graph_status(lower->graph, &error);
@@ -57,8 +59,9 @@ bool tacit_lower_step(tacit_lower_t *lower, size_t offset, size_t n) {
 }
 
 size_t tacit_expr_begin(const tacit_expr_t *expr) {
-  while (expr->kind == TACIT_EXPR_BINARY || expr->kind == TACIT_EXPR_INDEX || expr->kind == TACIT_EXPR_TRANSPOSE ||
-         expr->kind == TACIT_EXPR_CONDITION || (expr->kind == TACIT_EXPR_RANGE && expr->args[0] != NULL)) {
+  while (expr->kind == TACIT_EXPR_BINARY || expr->kind == TACIT_EXPR_INDEX ||
+         expr->kind == TACIT_EXPR_TRANSPOSE || expr->kind == TACIT_EXPR_CONDITION ||
+         (expr->kind == TACIT_EXPR_RANGE && expr->args[0] != NULL)) {
     expr = expr->args[0];
   }
   return expr->offset;
@@ -66,8 +69,8 @@ size_t tacit_expr_begin(const tacit_expr_t *expr) {
 
 /* ---- values ---- */
 
-tacit_value_t tacit_value_new(tacit_lower_t *lower, size_t offset, tacit_type_kind_t kind, unsigned n_array, unsigned n_dims,
-                              const uint32_t *dims) {
+tacit_value_t tacit_value_new(tacit_lower_t *lower, size_t offset, tacit_type_kind_t kind, unsigned n_array,
+                              unsigned n_dims, const uint32_t *dims) {
   tacit_value_t value = {.kind = kind, .n_array = n_array, .n_dims = n_dims, .n = 1};
   for (unsigned i = 0; i < n_dims; i++) {
     value.dims[i] = dims[i];
@@ -82,13 +85,15 @@ tacit_value_t tacit_value_new(tacit_lower_t *lower, size_t offset, tacit_type_ki
   return tacit_lower_step(lower, offset, 1 + value.n) && value.nodes != NULL ? value : (tacit_value_t){0};
 }
 
-tacit_value_t tacit_value_like(tacit_lower_t *lower, size_t offset, const tacit_value_t *shape, bool is_integer) {
+tacit_value_t tacit_value_like(tacit_lower_t *lower, size_t offset, const tacit_value_t *shape,
+                               bool is_integer) {
   tacit_type_kind_t kind = shape->kind == TACIT_TYPE_INT && !is_integer ? TACIT_TYPE_REAL : shape->kind;
   return tacit_value_new(lower, offset, kind, shape->n_array, shape->n_dims, shape->dims);
 }
 
 tacit_value_t tacit_value_scalar(tacit_lower_t *lower, tacit_type_kind_t kind, tacit_node_t node) {
-  tacit_value_t value = {.kind = kind, .n = 1, .nodes = tacit_arena_alloc(lower->arena, 1, sizeof *value.nodes)};
+  tacit_value_t value = {
+      .kind = kind, .n = 1, .nodes = tacit_arena_alloc(lower->arena, 1, sizeof *value.nodes)};
   if (value.nodes == NULL || lower->status != TACIT_OK) {
     return (tacit_value_t){0};
   }
@@ -97,16 +102,15 @@ tacit_value_t tacit_value_scalar(tacit_lower_t *lower, tacit_type_kind_t kind, t
 }
 
 tacit_value_t tacit_value_number(tacit_lower_t *lower, double number, bool is_integer) {
-  return tacit_value_scalar(lower, is_integer ? TACIT_TYPE_INT : TACIT_TYPE_REAL, tacit_lower_constant(lower, number));
+  return tacit_value_scalar(lower, is_integer ? TACIT_TYPE_INT : TACIT_TYPE_REAL,
+                            tacit_lower_constant(lower, number));
 }
 
 bool tacit_value_is_scalar(const tacit_value_t *value) {
   return value->kind != TACIT_TYPE_VOID && value->n_dims == 0;
 }
 
-bool tacit_value_is_integer(const tacit_value_t *value) {
-  return value->kind == TACIT_TYPE_INT;
-}
+bool tacit_value_is_integer(const tacit_value_t *value) { return value->kind == TACIT_TYPE_INT; }
 
 tacit_value_t tacit_value_element(const tacit_value_t *value, size_t i) {
   tacit_value_t one = *value;
@@ -140,7 +144,11 @@ const char *tacit_value_describe(tacit_lower_t *lower, const tacit_value_t *valu
     if (i == value->n_array) {
       n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i > 0 ? "] " : "", names[value->kind]);
     }
-    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i == value->n_array ? "[" : i == 0 ? "array[" : ",", size);
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
+                          i == value->n_array ? "["
+                          : i == 0            ? "array["
+                                              : ",",
+                          size);
   }
   if (value->n_dims == value->n_array) {
     snprintf(text + n, sizeof text - n, "%s%s", n > 0 ? "] " : "", names[value->kind]);
@@ -163,7 +171,8 @@ const tacit_mark_t *tacit_mark_of(const tacit_lower_t *lower, tacit_node_t node)
 }
 
 tacit_node_t tacit_mark_new(tacit_lower_t *lower, tacit_mark_t mark) {
-  tacit_mark_t *marks = tacit_arena_grow(lower->arena, lower->marks, lower->n_marks, &lower->marks_capacity, sizeof *marks);
+  tacit_mark_t *marks =
+      tacit_arena_grow(lower->arena, lower->marks, lower->n_marks, &lower->marks_capacity, sizeof *marks);
   if (marks == NULL) {
     return TACIT_NODE_NONE;
   }
@@ -178,40 +187,45 @@ tacit_node_t tacit_mark_refuse(tacit_lower_t *lower, size_t offset, const char *
   va_start(args, format);
   vsnprintf(reason, sizeof reason, format, args);
   va_end(args);
-  return tacit_mark_new(lower, (tacit_mark_t){.kind = TACIT_MARK_REFUSED,
-                                              .offset = lower->n_library > 0 ? lower->library_offset : offset,
-                                              .text = tacit_arena_text(lower->arena, reason, strlen(reason))});
+  return tacit_mark_new(lower,
+                        (tacit_mark_t){.kind = TACIT_MARK_REFUSED,
+                                       .offset = lower->n_library > 0 ? lower->library_offset : offset,
+                                       .text = tacit_arena_text(lower->arena, reason, strlen(reason))});
 }
 
 tacit_node_t tacit_mark_use(tacit_lower_t *lower, size_t offset, tacit_node_t node) {
   tacit_mark_t mark = *tacit_mark_of(lower, node);
   switch (mark.kind) {
-    case TACIT_MARK_UNSET: {
-      tacit_node_t used = tacit_mark_refuse(lower, offset, "'%s' is used before it has a value", mark.text);
-      if (used >= TACIT_MARK) {
-        lower->marks[used - TACIT_MARK].is_unset = true;
-      }
-      return used;
+  case TACIT_MARK_UNSET: {
+    tacit_node_t used = tacit_mark_refuse(lower, offset, "'%s' is used before it has a value", mark.text);
+    if (used >= TACIT_MARK) {
+      lower->marks[used - TACIT_MARK].is_unset = true;
     }
-    case TACIT_MARK_AXIS:
-      return tacit_mark_refuse(lower, offset, "'%s' counts records; their number and order say nothing about one record", mark.text);
-    case TACIT_MARK_RECORD: {
-      tacit_node_t used =
-          tacit_mark_refuse(lower, offset, "'%s' is a record's number; their order says nothing about one record", mark.text);
-      if (used >= TACIT_MARK) {
-        lower->marks[used - TACIT_MARK].is_other = true;
-      }
-      return used;
+    return used;
+  }
+  case TACIT_MARK_AXIS:
+    return tacit_mark_refuse(
+        lower, offset, "'%s' counts records; their number and order say nothing about one record", mark.text);
+  case TACIT_MARK_RECORD: {
+    tacit_node_t used = tacit_mark_refuse(
+        lower, offset, "'%s' is a record's number; their order says nothing about one record", mark.text);
+    if (used >= TACIT_MARK) {
+      lower->marks[used - TACIT_MARK].is_other = true;
     }
-    case TACIT_MARK_SUM: return tacit_mark_refuse(lower, offset, "a sum over records can only be added to the target");
-    case TACIT_MARK_REFUSED: break;
+    return used;
+  }
+  case TACIT_MARK_SUM:
+    return tacit_mark_refuse(lower, offset, "a sum over records can only be added to the target");
+  case TACIT_MARK_REFUSED:
+    break;
   }
   return node;
 }
 
 bool tacit_lower_force(tacit_lower_t *lower, size_t offset, tacit_node_t node) {
   if (node >= TACIT_MARK) {
-    lower->was_size |= lower->status == TACIT_OK && (tacit_mark_of(lower, node)->kind == TACIT_MARK_UNSET || tacit_mark_of(lower, node)->is_unset);
+    lower->was_size |= lower->status == TACIT_OK && (tacit_mark_of(lower, node)->kind == TACIT_MARK_UNSET ||
+                                                     tacit_mark_of(lower, node)->is_unset);
     node = tacit_mark_use(lower, offset, node);
     if (node >= TACIT_MARK && lower->status == TACIT_OK) {
       const tacit_mark_t *mark = tacit_mark_of(lower, node);
@@ -224,7 +238,8 @@ bool tacit_lower_force(tacit_lower_t *lower, size_t offset, tacit_node_t node) {
   return lower->status == TACIT_OK;
 }
 
-tacit_node_t tacit_lower_first_mark(tacit_lower_t *lower, size_t offset, size_t n, const tacit_node_t *nodes) {
+tacit_node_t tacit_lower_first_mark(tacit_lower_t *lower, size_t offset, size_t n,
+                                    const tacit_node_t *nodes) {
   for (size_t i = 0; i < n; i++) {
     if (nodes[i] >= TACIT_MARK) {
       return tacit_mark_use(lower, offset, nodes[i]);
@@ -244,25 +259,34 @@ tacit_rate_t tacit_lower_rate(const tacit_lower_t *lower, tacit_node_t node) {
 }
 
 /* A sum over records stays one under what is linear in it. */
-static tacit_node_t apply_to_sums(tacit_lower_t *lower, size_t offset, tacit_op_t op, tacit_node_t a, tacit_node_t b) {
+static tacit_node_t apply_to_sums(tacit_lower_t *lower, size_t offset, tacit_op_t op, tacit_node_t a,
+                                  tacit_node_t b) {
   const tacit_mark_t *left = tacit_mark_of(lower, a), *right = tacit_mark_of(lower, b);
-  bool is_left = left != NULL && left->kind == TACIT_MARK_SUM, is_right = right != NULL && right->kind == TACIT_MARK_SUM;
+  bool is_left = left != NULL && left->kind == TACIT_MARK_SUM,
+       is_right = right != NULL && right->kind == TACIT_MARK_SUM;
   tacit_node_t zero = tacit_lower_constant(lower, 0), other = is_left ? b : a;
   bool is_free = (is_left || left == NULL) && (is_right || right == NULL);
-  bool is_scaled = (op == TACIT_OP_MUL && is_left != is_right) || (op == TACIT_OP_DIV && is_left && !is_right) || op == TACIT_OP_NEG;
+  bool is_scaled = (op == TACIT_OP_MUL && is_left != is_right) ||
+                   (op == TACIT_OP_DIV && is_left && !is_right) || op == TACIT_OP_NEG;
   if (!is_free || !(is_scaled || op == TACIT_OP_ADD || op == TACIT_OP_SUB) ||
       (is_scaled && op != TACIT_OP_NEG && (tacit_lower_rate(lower, other) & TACIT_RATE_DATA) != 0)) {
     return tacit_mark_use(lower, offset, is_left ? a : b);
   }
   tacit_mark_t sum = {.kind = TACIT_MARK_SUM};
-  tacit_node_t records[2] = {is_left ? left->record : is_scaled ? a : zero, is_right ? right->record : is_scaled ? b : zero};
+  tacit_node_t records[2] = {is_left     ? left->record
+                             : is_scaled ? a
+                                         : zero,
+                             is_right    ? right->record
+                             : is_scaled ? b
+                                         : zero};
   tacit_node_t onces[2] = {is_left ? left->once : a, is_right ? right->once : b};
   sum.record = tacit_lower_apply(lower, offset, op, records[0], records[1], TACIT_NODE_NONE);
   sum.once = tacit_lower_apply(lower, offset, op, onces[0], onces[1], TACIT_NODE_NONE);
   return tacit_mark_new(lower, sum);
 }
 
-tacit_node_t tacit_lower_apply(tacit_lower_t *lower, size_t offset, tacit_op_t op, tacit_node_t a, tacit_node_t b, tacit_node_t c) {
+tacit_node_t tacit_lower_apply(tacit_lower_t *lower, size_t offset, tacit_op_t op, tacit_node_t a,
+                               tacit_node_t b, tacit_node_t c) {
   tacit_node_t operands[] = {a, b, c};
   for (int i = 0; i < 3; i++) {
     const tacit_mark_t *mark = tacit_mark_of(lower, operands[i]);
@@ -289,8 +313,10 @@ int tacit_lower_truth(tacit_lower_t *lower, size_t offset, const tacit_value_t *
   if (tacit_value_constant(lower, value, &number)) {
     return number != 0;
   }
-  if ((tacit_lower_rate(lower, value->nodes[0]) & TACIT_RATE_PARAMETER) != 0 && !lower->is_generated && lower->n_library == 0) {
-    tacit_lower_fail(lower, offset, "a condition may depend on data, not on parameters (the density would jump)");
+  if ((tacit_lower_rate(lower, value->nodes[0]) & TACIT_RATE_PARAMETER) != 0 && !lower->is_generated &&
+      lower->n_library == 0) {
+    tacit_lower_fail(lower, offset,
+                     "a condition may depend on data, not on parameters (the density would jump)");
     return -2;
   }
   return -1;

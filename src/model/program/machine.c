@@ -5,9 +5,9 @@
 #include "base/isa.h"
 #include "program/graph_internal.h"
 
-#define DECLARE(isa)                                                                                 \
-  void tacit_machine_run_float_##isa(const tacit_code_t *code, const tacit_frame_t *frame);          \
-  void tacit_machine_run_double_##isa(const tacit_code_t *code, const tacit_frame_t *frame);         \
+#define DECLARE(isa)                                                                                         \
+  void tacit_machine_run_float_##isa(const tacit_code_t *code, const tacit_frame_t *frame);                  \
+  void tacit_machine_run_double_##isa(const tacit_code_t *code, const tacit_frame_t *frame);                 \
   static const tacit_machine_t machine_##isa = {tacit_machine_run_float_##isa, tacit_machine_run_double_##isa}
 
 DECLARE(portable);
@@ -51,7 +51,8 @@ double tacit_op_value(tacit_op_t op, double a, double b, double c) {
     constants[1][lane] = b;
     constants[2][lane] = c;
   }
-  tacit_code_t code = {.instructions = &in, .n_instructions = 1, .constants = constants[0], .n_constants = 3, .n_outputs = 1};
+  tacit_code_t code = {
+      .instructions = &in, .n_instructions = 1, .constants = constants[0], .n_constants = 3, .n_outputs = 1};
   tacit_frame_t frame = {.n_blocks = 1, .registers = registers, .out = out, .out_stride = 16};
   unsigned before = tacit_machine_begin();
   tacit_machine_run_double_portable(&code, &frame);

@@ -1,6 +1,7 @@
 /*
- * The machine: straight programs over blocks of 16 records, one operation after another on all lanes of some blocks. Values are
- * floats or doubles; the same source is compiled for both and each instruction set (machine_isa.c), with equal bits on all sets.
+ * The machine: straight programs over blocks of 16 records, one operation after another on all lanes of some
+ * blocks. Values are floats or doubles; the same source is compiled for both and each instruction set
+ * (machine_isa.c), with equal bits on all sets.
  */
 #ifndef TACIT_PROGRAM_MACHINE_H
 #define TACIT_PROGRAM_MACHINE_H
@@ -20,8 +21,9 @@ enum {
 };
 
 /*
- * Operands a, b, c: a kind and a number; destination d: a register or an output. Columns are operands of machines of floats alone, as they lie.
- * DOT: d <- sum of column a + j times scalar b + j, j < n. LOOKUP: d <- scalar b + i, i = operand a less `first`, clamped to 0 .. n - 1.
+ * Operands a, b, c: a kind and a number; destination d: a register or an output. Columns are operands of
+ * machines of floats alone, as they lie. DOT: d <- sum of column a + j times scalar b + j, j < n. LOOKUP: d
+ * <- scalar b + i, i = operand a less `first`, clamped to 0 .. n - 1.
  */
 #define TACIT_OPERAND_REGISTER 0u
 #define TACIT_OPERAND_UNIFORM (1u << 30)
@@ -67,8 +69,8 @@ typedef struct tacit_machine {
 const tacit_machine_t *tacit_machine(void);
 
 /*
- * Denormal numbers count as zero from begin to end: they take a hundred times as long, which is time lost and, worse, time that tells
- * of the records.
+ * Denormal numbers count as zero from begin to end: they take a hundred times as long, which is time lost
+ * and, worse, time that tells of the records.
  */
 unsigned tacit_machine_begin(void);
 void tacit_machine_end(unsigned before);

@@ -1,6 +1,6 @@
 /*
- * The machine of machine.h for one instruction set and one kind of number; compiled once for each (meson.build), TACIT_ISA naming
- * the function and TACIT_LANES_DOUBLE the kind.
+ * The machine of machine.h for one instruction set and one kind of number; compiled once for each
+ * (meson.build), TACIT_ISA naming the function and TACIT_LANES_DOUBLE the kind.
  */
 #include "program/lanes.h"
 #include "program/machine.h"
@@ -16,15 +16,18 @@ typedef struct operand {
 TACIT_INLINE operand_t operand(const tacit_code_t *code, const tacit_frame_t *frame, uint32_t which) {
   size_t number = which & TACIT_OPERAND_NUMBER;
   switch (which & ~TACIT_OPERAND_NUMBER) {
-    case TACIT_OPERAND_UNIFORM: return (operand_t){(const real *)frame->uniforms + number * 16, 0};
-    case TACIT_OPERAND_CONSTANT:
+  case TACIT_OPERAND_UNIFORM:
+    return (operand_t){(const real *)frame->uniforms + number * 16, 0};
+  case TACIT_OPERAND_CONSTANT:
 #if TACIT_LANES_DOUBLE
-      return (operand_t){code->constants + number * 16, 0};
+    return (operand_t){code->constants + number * 16, 0};
 #else
-      return (operand_t){code->constants_float + number * 16, 0};
-    case TACIT_OPERAND_COLUMN: return (operand_t){frame->block + number * 16, frame->block_stride};
+    return (operand_t){code->constants_float + number * 16, 0};
+  case TACIT_OPERAND_COLUMN:
+    return (operand_t){frame->block + number * 16, frame->block_stride};
 #endif
-    default: return (operand_t){(const real *)frame->registers + number * REGISTER, 16};
+  default:
+    return (operand_t){(const real *)frame->registers + number * REGISTER, 16};
   }
 }
 
@@ -117,7 +120,8 @@ static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, op
   const vreal first = set((double)in->first), most = set((double)(in->n - 1));
   for (size_t i = 0; i < frame->n_blocks; i++) {
     for (size_t lane = 0; lane < 16; lane += LANES) {
-      vwhole at = __builtin_convertvector(greater(lesser(load(index.at + i * index.step + lane) - first, most), set(0)), vwhole);
+      vwhole at = __builtin_convertvector(
+          greater(lesser(load(index.at + i * index.step + lane) - first, most), set(0)), vwhole);
       real *to = d.at + i * d.step + lane;
 #if defined(__AVX512F__) && TACIT_LANES_DOUBLE
       store(to, (vreal)_mm512_i64gather_pd((__m512i)at, table, 8));
@@ -135,79 +139,124 @@ static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, op
 }
 
 /* Several blocks a turn: what is counted beside a short operation takes longer than it does. */
-#define EACH(expression)                                                \
-  _Pragma("GCC unroll 4")                                               \
-  for (size_t i = 0; i < n; i++) {                                      \
-    const real *pa = a.at + i * a.step, *pb = b.at + i * b.step, *pc = c.at + i * c.step; \
-    real *pd = d.at + i * d.step;                                       \
-    (void)pb;                                                           \
-    (void)pc;                                                           \
-    for (size_t lane = 0; lane < 16; lane += LANES) {                   \
-      vreal x = load(pa + lane);                                        \
-      store(pd + lane, expression);                                     \
-    }                                                                   \
-  }                                                                     \
+#define EACH(expression)                                                                                     \
+  _Pragma("GCC unroll 4") for (size_t i = 0; i < n; i++) {                                                   \
+    const real *pa = a.at + i * a.step, *pb = b.at + i * b.step, *pc = c.at + i * c.step;                    \
+    real *pd = d.at + i * d.step;                                                                            \
+    (void)pb;                                                                                                \
+    (void)pc;                                                                                                \
+    for (size_t lane = 0; lane < 16; lane += LANES) {                                                        \
+      vreal x = load(pa + lane);                                                                             \
+      store(pd + lane, expression);                                                                          \
+    }                                                                                                        \
+  }                                                                                                          \
   break
 #define Y load(pb + lane)
 #define Z load(pc + lane)
 
 static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, place_t d) {
   switch (op) {
-    case TACIT_OP_ADD: EACH(x + Y);
-    case TACIT_OP_SUB: EACH(x - Y);
-    case TACIT_OP_MUL: EACH(x * Y);
-    case TACIT_OP_DIV: EACH(x / Y);
-    case TACIT_MACHINE_MUL_ADD: EACH(x * Y + Z);
-    case TACIT_MACHINE_MUL_SUB: EACH(x * Y - Z);
-    case TACIT_MACHINE_SUB_MUL: EACH(Z - x * Y);
-    case TACIT_MACHINE_NEG_MUL: EACH(-(x * Y));
-    case TACIT_MACHINE_COPY: EACH(x);
-    case TACIT_OP_NEG: EACH(-x);
-    case TACIT_OP_ABS: EACH(size_of(x));
-    case TACIT_OP_MIN: EACH(keep_nan(x, lesser(x, Y)));
-    case TACIT_OP_MAX: EACH(keep_nan(x, greater(x, Y)));
-    case TACIT_OP_FLOOR: EACH(lanes_floor(x));
-    case TACIT_OP_SQRT: EACH(root(x));
-    case TACIT_OP_POW: EACH(lanes_pow(x, Y));
-    case TACIT_OP_LESS: EACH(truth(x < Y));
-    case TACIT_OP_AT_MOST: EACH(truth(x <= Y));
-    case TACIT_OP_EQUAL: EACH(truth(x == Y));
-    case TACIT_OP_SELECT: EACH(choose(x != (real)0, Y, Z));
-    case TACIT_OP_EXP: EACH(lanes_exp(x));
-    case TACIT_OP_EXPM1: EACH(lanes_expm1(x));
-    case TACIT_OP_LOG: EACH(lanes_log(x));
-    case TACIT_OP_LOG1P: EACH(lanes_log1p(x));
-    case TACIT_OP_LOG1P_EXP: EACH(lanes_log1p_exp(x));
-    case TACIT_OP_LOG1M_EXP: EACH(lanes_log1m_exp(x));
-    case TACIT_OP_LOG_ADD_EXP: EACH(lanes_log_add_exp(x, Y));
-    case TACIT_OP_INV_LOGIT: EACH(lanes_inv_logit(x));
-    case TACIT_OP_TANH: EACH(lanes_tanh(x));
-    case TACIT_OP_LGAMMA: EACH(lanes_lgamma(x));
-    case TACIT_OP_DIGAMMA: EACH(lanes_digamma(x));
-    case TACIT_OP_TRIGAMMA: EACH(lanes_trigamma(x));
-    case TACIT_OP_LGAMMA_DIFF: EACH(lanes_lgamma_diff(x, Y));
-    case TACIT_OP_DIGAMMA_DIFF: EACH(lanes_digamma_diff(x, Y));
-    case TACIT_OP_ERF: EACH(lanes_erf(x));
-    case TACIT_OP_ERFC: EACH(lanes_erfc(x));
-    case TACIT_OP_PHI: EACH(lanes_phi(x));
-    case TACIT_OP_LOG_PHI: EACH(lanes_log_phi(x));
-    case TACIT_OP_INV_PHI: EACH(lanes_inv_phi(x));
-    case TACIT_OP_SIN: EACH(lanes_sin(x));
-    case TACIT_OP_COS: EACH(lanes_cos(x));
-    case TACIT_OP_ATAN: EACH(lanes_atan(x));
-    case TACIT_OP_RATIO1: EACH(x / (x * x + (real)1));
-    case TACIT_OP_RATIO2: EACH((x * x) / (x * x + (real)1));
-    case TACIT_OP_MILLS: EACH(lanes_mills(x));
-    default: EACH(set(NAN) + x);
+  case TACIT_OP_ADD:
+    EACH(x + Y);
+  case TACIT_OP_SUB:
+    EACH(x - Y);
+  case TACIT_OP_MUL:
+    EACH(x * Y);
+  case TACIT_OP_DIV:
+    EACH(x / Y);
+  case TACIT_MACHINE_MUL_ADD:
+    EACH(x * Y + Z);
+  case TACIT_MACHINE_MUL_SUB:
+    EACH(x * Y - Z);
+  case TACIT_MACHINE_SUB_MUL:
+    EACH(Z - x * Y);
+  case TACIT_MACHINE_NEG_MUL:
+    EACH(-(x * Y));
+  case TACIT_MACHINE_COPY:
+    EACH(x);
+  case TACIT_OP_NEG:
+    EACH(-x);
+  case TACIT_OP_ABS:
+    EACH(size_of(x));
+  case TACIT_OP_MIN:
+    EACH(keep_nan(x, lesser(x, Y)));
+  case TACIT_OP_MAX:
+    EACH(keep_nan(x, greater(x, Y)));
+  case TACIT_OP_FLOOR:
+    EACH(lanes_floor(x));
+  case TACIT_OP_SQRT:
+    EACH(root(x));
+  case TACIT_OP_POW:
+    EACH(lanes_pow(x, Y));
+  case TACIT_OP_LESS:
+    EACH(truth(x < Y));
+  case TACIT_OP_AT_MOST:
+    EACH(truth(x <= Y));
+  case TACIT_OP_EQUAL:
+    EACH(truth(x == Y));
+  case TACIT_OP_SELECT:
+    EACH(choose(x != (real)0, Y, Z));
+  case TACIT_OP_EXP:
+    EACH(lanes_exp(x));
+  case TACIT_OP_EXPM1:
+    EACH(lanes_expm1(x));
+  case TACIT_OP_LOG:
+    EACH(lanes_log(x));
+  case TACIT_OP_LOG1P:
+    EACH(lanes_log1p(x));
+  case TACIT_OP_LOG1P_EXP:
+    EACH(lanes_log1p_exp(x));
+  case TACIT_OP_LOG1M_EXP:
+    EACH(lanes_log1m_exp(x));
+  case TACIT_OP_LOG_ADD_EXP:
+    EACH(lanes_log_add_exp(x, Y));
+  case TACIT_OP_INV_LOGIT:
+    EACH(lanes_inv_logit(x));
+  case TACIT_OP_TANH:
+    EACH(lanes_tanh(x));
+  case TACIT_OP_LGAMMA:
+    EACH(lanes_lgamma(x));
+  case TACIT_OP_DIGAMMA:
+    EACH(lanes_digamma(x));
+  case TACIT_OP_TRIGAMMA:
+    EACH(lanes_trigamma(x));
+  case TACIT_OP_LGAMMA_DIFF:
+    EACH(lanes_lgamma_diff(x, Y));
+  case TACIT_OP_DIGAMMA_DIFF:
+    EACH(lanes_digamma_diff(x, Y));
+  case TACIT_OP_ERF:
+    EACH(lanes_erf(x));
+  case TACIT_OP_ERFC:
+    EACH(lanes_erfc(x));
+  case TACIT_OP_PHI:
+    EACH(lanes_phi(x));
+  case TACIT_OP_LOG_PHI:
+    EACH(lanes_log_phi(x));
+  case TACIT_OP_INV_PHI:
+    EACH(lanes_inv_phi(x));
+  case TACIT_OP_SIN:
+    EACH(lanes_sin(x));
+  case TACIT_OP_COS:
+    EACH(lanes_cos(x));
+  case TACIT_OP_ATAN:
+    EACH(lanes_atan(x));
+  case TACIT_OP_RATIO1:
+    EACH(x / (x * x + (real)1));
+  case TACIT_OP_RATIO2:
+    EACH((x * x) / (x * x + (real)1));
+  case TACIT_OP_MILLS:
+    EACH(lanes_mills(x));
+  default:
+    EACH(set(NAN) + x);
   }
 }
 
 #define NAME__(isa, kind) tacit_machine_run_##kind##_##isa
 #define NAME_(isa, kind) NAME__(isa, kind)
 #if TACIT_LANES_DOUBLE
-#  define NAME NAME_(TACIT_ISA, double)
+#define NAME NAME_(TACIT_ISA, double)
 #else
-#  define NAME NAME_(TACIT_ISA, float)
+#define NAME NAME_(TACIT_ISA, float)
 #endif
 void NAME(const tacit_code_t *code, const tacit_frame_t *frame);
 void NAME(const tacit_code_t *code, const tacit_frame_t *frame) {
@@ -222,7 +271,8 @@ void NAME(const tacit_code_t *code, const tacit_frame_t *frame) {
     } else if (in->op == TACIT_OP_LOOKUP) {
       lookup(frame, in, operand(code, frame, in->a), d);
     } else {
-      apply(in->op, frame->n_blocks, operand(code, frame, in->a), operand(code, frame, in->b), operand(code, frame, in->c), d);
+      apply(in->op, frame->n_blocks, operand(code, frame, in->a), operand(code, frame, in->b),
+            operand(code, frame, in->c), d);
     }
   }
 }

@@ -20,9 +20,17 @@ static const type_t types[] = {{"int", TACIT_TYPE_INT, 0},
                                {"sum_to_zero_vector", TACIT_TYPE_SUM_TO_ZERO, 1},
                                {"corr_matrix", TACIT_TYPE_CORR, 1},
                                {"cholesky_factor_corr", TACIT_TYPE_CORR_CHOLESKY, 1}};
-static const char *const refused_types[] = {
-    "cholesky_factor_cov", "cov_matrix", "unit_vector",        "complex",              "complex_vector", "complex_row_vector",
-    "complex_matrix",      "tuple",      "sum_to_zero_matrix", "row_stochastic_matrix", "column_stochastic_matrix"};
+static const char *const refused_types[] = {"cholesky_factor_cov",
+                                            "cov_matrix",
+                                            "unit_vector",
+                                            "complex",
+                                            "complex_vector",
+                                            "complex_row_vector",
+                                            "complex_matrix",
+                                            "tuple",
+                                            "sum_to_zero_matrix",
+                                            "row_stochastic_matrix",
+                                            "column_stochastic_matrix"};
 
 static const type_t *find_type(const char *name) {
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -55,7 +63,7 @@ static void parse_constraint(tacit_lexer_t *lexer, tacit_type_t *type) {
     tacit_lexer_next(lexer);
     size_t offset = lexer->offset;
     const char *name = tacit_lexer_take_name(lexer, "lower, upper, offset or multiplier");
-    tacit_expr_t **bound = name == NULL                        ? NULL
+    tacit_expr_t **bound = name == NULL                      ? NULL
                            : strcmp(name, "lower") == 0      ? &type->lower
                            : strcmp(name, "upper") == 0      ? &type->upper
                            : strcmp(name, "offset") == 0     ? &type->shift
@@ -106,7 +114,8 @@ static void append_sizes(tacit_lexer_t *lexer, tacit_type_t *type, size_t expect
   size_t offset = lexer->offset;
   tacit_parse_list(lexer, ']', &sizes, &n);
   if (lexer->status == TACIT_OK && (n == 0 || (expected > 0 && n != expected))) {
-    tacit_lexer_fail(lexer, offset, "expected %zu size%s", expected > 0 ? expected : 1, expected > 1 ? "s" : "");
+    tacit_lexer_fail(lexer, offset, "expected %zu size%s", expected > 0 ? expected : 1,
+                     expected > 1 ? "s" : "");
   }
   if (lexer->status == TACIT_OK) {
     append(lexer, type, n, sizes, is_array);
@@ -153,7 +162,8 @@ static tacit_stmt_t *new_statement(tacit_lexer_t *lexer, tacit_stmt_kind_t kind)
   return stmt;
 }
 
-/* type name [= e] {, name [= e]} ; several names make a block without a scope of its own, which only declarations are. */
+/* type name [= e] {, name [= e]} ; several names make a block without a scope of its own, which only
+ * declarations are. */
 static tacit_stmt_t *parse_declaration(tacit_lexer_t *lexer) {
   tacit_type_t type;
   parse_type(lexer, &type);
@@ -300,8 +310,8 @@ static void parse_functions(tacit_lexer_t *lexer) {
 /* The name of a block, which may be two words; TACIT_BLOCKS after an error. */
 static tacit_block_t parse_block_name(tacit_lexer_t *lexer) {
   static const char *const names[TACIT_BLOCKS][2] = {
-      {"functions", NULL}, {"data", NULL}, {"transformed", "data"}, {"parameters", NULL}, {"transformed", "parameters"},
-      {"model", NULL},     {"generated", "quantities"}, {"statistic", NULL}};
+      {"functions", NULL},           {"data", NULL},  {"transformed", "data"},     {"parameters", NULL},
+      {"transformed", "parameters"}, {"model", NULL}, {"generated", "quantities"}, {"statistic", NULL}};
   const char *first = lexer->kind == TACIT_TOK_NAME ? lexer->name : "";
   tacit_block_t found = TACIT_BLOCKS;
   bool has_second = strcmp(first, "transformed") == 0 || strcmp(first, "generated") == 0;
@@ -316,8 +326,10 @@ static tacit_block_t parse_block_name(tacit_lexer_t *lexer) {
     }
   }
   if (found == TACIT_BLOCKS) {
-    tacit_lexer_fail(lexer, offset, "expected a block: data, parameters, model, or functions, transformed data, transformed parameters, "
-                                    "generated quantities, statistic");
+    tacit_lexer_fail(
+        lexer, offset,
+        "expected a block: data, parameters, model, or functions, transformed data, transformed parameters, "
+        "generated quantities, statistic");
   } else if (has_second) {
     tacit_lexer_next(lexer);
   }
@@ -330,8 +342,10 @@ static void parse_program(tacit_lexer_t *lexer) {
     size_t offset = lexer->offset;
     tacit_block_t block = parse_block_name(lexer);
     if (lexer->status == TACIT_OK && (int)block <= last) {
-      tacit_lexer_fail(lexer, offset, "this block comes too late, or twice: the order is functions, data, transformed data, parameters, "
-                                      "transformed parameters, model, generated quantities, statistic");
+      tacit_lexer_fail(
+          lexer, offset,
+          "this block comes too late, or twice: the order is functions, data, transformed data, parameters, "
+          "transformed parameters, model, generated quantities, statistic");
     }
     last = (int)block;
     tacit_lexer_expect(lexer, '{', "a block's name");
@@ -350,11 +364,12 @@ static void parse_program(tacit_lexer_t *lexer) {
   }
 }
 
-tacit_status_t tacit_source_parse(tacit_source_t *source, tacit_arena_t *arena, const char *text, size_t length, bool is_library,
-                                  tacit_error_t *err) {
+tacit_status_t tacit_source_parse(tacit_source_t *source, tacit_arena_t *arena, const char *text,
+                                  size_t length, bool is_library, tacit_error_t *err) {
   *source = (tacit_source_t){.text = text, .length = length, .is_library = is_library};
   if (length > TACIT_PROGRAM_MAX_TEXT) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, NULL, "a program has at most %d bytes", TACIT_PROGRAM_MAX_TEXT);
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, NULL, "a program has at most %d bytes",
+                           TACIT_PROGRAM_MAX_TEXT);
   }
   tacit_lexer_t lexer = {.source = source, .arena = arena, .err = err};
   tacit_lexer_next(&lexer);

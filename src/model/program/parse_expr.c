@@ -23,15 +23,17 @@ static tacit_expr_t *measured(tacit_lexer_t *lexer, tacit_expr_t *expr) {
     expr->height = under + 1 > expr->height ? under + 1 : expr->height;
   }
   if (expr != NULL && expr->height > TACIT_PROGRAM_MAX_HEIGHT) {
-    tacit_lexer_fail(lexer, expr->offset, "more than %d operations in a row: give parts of this names, as variables", TACIT_PROGRAM_MAX_HEIGHT);
+    tacit_lexer_fail(lexer, expr->offset,
+                     "more than %d operations in a row: give parts of this names, as variables",
+                     TACIT_PROGRAM_MAX_HEIGHT);
     return NULL;
   }
   return expr;
 }
 
 /* NULL where an operand is. */
-static tacit_expr_t *new_node(tacit_lexer_t *lexer, tacit_expr_kind_t kind, size_t offset, size_t n_args, tacit_expr_t *a,
-                              tacit_expr_t *b) {
+static tacit_expr_t *new_node(tacit_lexer_t *lexer, tacit_expr_kind_t kind, size_t offset, size_t n_args,
+                              tacit_expr_t *a, tacit_expr_t *b) {
   tacit_expr_t *expr = a != NULL && (n_args < 2 || b != NULL) ? new_expr(lexer, kind, offset, n_args) : NULL;
   if (expr != NULL) {
     expr->args[0] = a;
@@ -53,14 +55,16 @@ void tacit_parse_list(tacit_lexer_t *lexer, char closing, tacit_expr_t ***args, 
       }
       tacit_list_append(lexer->arena, &items, n, item);
       /* The bar between an outcome and its parameters, of which there may be none. */
-    } while (*n < TACIT_PROGRAM_MAX_ARGS &&
-             (tacit_lexer_take(lexer, ',') || (tacit_lexer_take(lexer, '|') && !tacit_lexer_is(lexer, closing))));
+    } while (
+        *n < TACIT_PROGRAM_MAX_ARGS &&
+        (tacit_lexer_take(lexer, ',') || (tacit_lexer_take(lexer, '|') && !tacit_lexer_is(lexer, closing))));
     tacit_lexer_expect(lexer, closing, "the last of these");
   }
   *args = (tacit_expr_t **)items;
 }
 
-static tacit_expr_t *parse_listed(tacit_lexer_t *lexer, tacit_expr_kind_t kind, size_t offset, char closing, const char *name) {
+static tacit_expr_t *parse_listed(tacit_lexer_t *lexer, tacit_expr_kind_t kind, size_t offset, char closing,
+                                  const char *name) {
   tacit_expr_t *expr = new_expr(lexer, kind, offset, 0);
   if (expr == NULL) {
     return NULL;
@@ -200,23 +204,30 @@ static tacit_expr_t *parse_unary(tacit_lexer_t *lexer) {
 /* How tightly a binary operator binds; 0: it is none. */
 static int precedence(tacit_token_kind op) {
   switch (op) {
-    case TACIT_TOK_OR: return 1;
-    case TACIT_TOK_AND: return 2;
-    case TACIT_TOK_EQUAL:
-    case TACIT_TOK_UNEQUAL: return 3;
-    case TACIT_TOK_LESS:
-    case TACIT_TOK_AT_MOST:
-    case TACIT_TOK_GREATER:
-    case TACIT_TOK_AT_LEAST: return 4;
-    case TACIT_TOK_ADD:
-    case TACIT_TOK_SUBTRACT: return 5;
-    case TACIT_TOK_MULTIPLY:
-    case TACIT_TOK_DIVIDE:
-    case TACIT_TOK_INTDIV:
-    case TACIT_TOK_MODULO:
-    case TACIT_TOK_TIMES_EACH:
-    case TACIT_TOK_DIVIDE_EACH: return 6;
-    default: return 0;
+  case TACIT_TOK_OR:
+    return 1;
+  case TACIT_TOK_AND:
+    return 2;
+  case TACIT_TOK_EQUAL:
+  case TACIT_TOK_UNEQUAL:
+    return 3;
+  case TACIT_TOK_LESS:
+  case TACIT_TOK_AT_MOST:
+  case TACIT_TOK_GREATER:
+  case TACIT_TOK_AT_LEAST:
+    return 4;
+  case TACIT_TOK_ADD:
+  case TACIT_TOK_SUBTRACT:
+    return 5;
+  case TACIT_TOK_MULTIPLY:
+  case TACIT_TOK_DIVIDE:
+  case TACIT_TOK_INTDIV:
+  case TACIT_TOK_MODULO:
+  case TACIT_TOK_TIMES_EACH:
+  case TACIT_TOK_DIVIDE_EACH:
+    return 6;
+  default:
+    return 0;
   }
 }
 
@@ -241,9 +252,7 @@ static tacit_expr_t *parse_binary(tacit_lexer_t *lexer, int least) {
   }
 }
 
-tacit_expr_t *tacit_parse_bound(tacit_lexer_t *lexer) {
-  return parse_binary(lexer, 5);
-}
+tacit_expr_t *tacit_parse_bound(tacit_lexer_t *lexer) { return parse_binary(lexer, 5); }
 
 tacit_expr_t *tacit_parse_expr(tacit_lexer_t *lexer) {
   if (!tacit_lexer_enter(lexer)) {

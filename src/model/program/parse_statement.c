@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "program/parse_internal.h"
 
-static tacit_stmt_t *new_statement(tacit_lexer_t *lexer, tacit_stmt_kind_t kind, size_t offset, size_t n_body) {
+static tacit_stmt_t *new_statement(tacit_lexer_t *lexer, tacit_stmt_kind_t kind, size_t offset,
+                                   size_t n_body) {
   tacit_stmt_t *stmt = tacit_arena_alloc(lexer->arena, 1, sizeof *stmt);
   tacit_stmt_t **body = tacit_arena_alloc(lexer->arena, n_body, sizeof *body);
   if (stmt == NULL || body == NULL) {
@@ -95,7 +96,8 @@ static tacit_stmt_t *parse_assignment(tacit_lexer_t *lexer, size_t offset) {
     tacit_lexer_unexpected(lexer, "=, ~ or += after an expression");
     return NULL;
   }
-  tacit_stmt_t *stmt = new_statement(lexer, kind == TACIT_TOK_TILDE ? TACIT_STMT_TILDE : TACIT_STMT_ASSIGN, offset, 0);
+  tacit_stmt_t *stmt =
+      new_statement(lexer, kind == TACIT_TOK_TILDE ? TACIT_STMT_TILDE : TACIT_STMT_ASSIGN, offset, 0);
   if (stmt == NULL) {
     return NULL;
   }
@@ -161,8 +163,12 @@ static tacit_stmt_t *parse_words(tacit_lexer_t *lexer, size_t offset, tacit_stmt
   return new_statement(lexer, kind, offset, 0);
 }
 
-static tacit_stmt_t *parse_print(tacit_lexer_t *lexer, size_t offset) { return parse_words(lexer, offset, TACIT_STMT_SKIP); }
-static tacit_stmt_t *parse_reject(tacit_lexer_t *lexer, size_t offset) { return parse_words(lexer, offset, TACIT_STMT_REJECT); }
+static tacit_stmt_t *parse_print(tacit_lexer_t *lexer, size_t offset) {
+  return parse_words(lexer, offset, TACIT_STMT_SKIP);
+}
+static tacit_stmt_t *parse_reject(tacit_lexer_t *lexer, size_t offset) {
+  return parse_words(lexer, offset, TACIT_STMT_REJECT);
+}
 
 static tacit_stmt_t *parse_return(tacit_lexer_t *lexer, size_t offset) {
   tacit_stmt_t *stmt = new_statement(lexer, TACIT_STMT_RETURN, offset, 0);
@@ -190,13 +196,16 @@ tacit_stmt_t *tacit_parse_statement(tacit_lexer_t *lexer) {
   static const char *const refused[] = {"break", "continue", "profile"};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
     if (tacit_lexer_is_name(lexer, refused[i])) {
-      tacit_lexer_fail(lexer, offset, "'%s' is not in the subset: a record's log-likelihood is a fixed expression", refused[i]);
+      tacit_lexer_fail(lexer, offset,
+                       "'%s' is not in the subset: a record's log-likelihood is a fixed expression",
+                       refused[i]);
       return NULL;
     }
   }
-  static tacit_stmt_t *(*const parsers[])(tacit_lexer_t *, size_t) = {parse_for,    parse_if,     parse_while, parse_target,
-                                                                          parse_print,  parse_reject, parse_reject, parse_return};
-  static const char *const words[] = {"for", "if", "while", "target", "print", "reject", "fatal_error", "return"};
+  static tacit_stmt_t *(*const parsers[])(tacit_lexer_t *, size_t) = {
+      parse_for, parse_if, parse_while, parse_target, parse_print, parse_reject, parse_reject, parse_return};
+  static const char *const words[] = {"for",   "if",     "while",       "target",
+                                      "print", "reject", "fatal_error", "return"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
     if (tacit_lexer_is_name(lexer, words[i])) {
       tacit_lexer_next(lexer);

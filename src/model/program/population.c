@@ -1,6 +1,6 @@
 /*
- * The distribution of a record as a function of the record. Codes of the machine in double precision over sixteen lanes, all of whose inputs,
- * columns and parameters alike, are given as uniforms: a lane each.
+ * The distribution of a record as a function of the record. Codes of the machine in double precision over
+ * sixteen lanes, all of whose inputs, columns and parameters alike, are given as uniforms: a lane each.
  */
 #include "program/population.h"
 #include "base/error.h"
@@ -26,7 +26,8 @@ static tacit_leaf_t leaf(const void *user, tacit_node_t node) {
   return (tacit_leaf_t){0};
 }
 
-tacit_status_t tacit_population_code(tacit_population_t *p, tacit_code_t *code, size_t n, const tacit_node_t *roots, tacit_error_t *err) {
+tacit_status_t tacit_population_code(tacit_population_t *p, tacit_code_t *code, size_t n,
+                                     const tacit_node_t *roots, tacit_error_t *err) {
   const tacit_leaves_t leaves = {p, leaf, NULL, NULL};
   p->n_out = n > p->n_out ? n : p->n_out;
   tacit_status_t status = tacit_code_build(code, p->graph, &leaves, n, roots, false, err);
@@ -34,13 +35,15 @@ tacit_status_t tacit_population_code(tacit_population_t *p, tacit_code_t *code, 
   return status;
 }
 
-static tacit_status_t build(tacit_population_t *p, tacit_population_role_t role, size_t n, const tacit_node_t *roots, tacit_error_t *err) {
+static tacit_status_t build(tacit_population_t *p, tacit_population_role_t role, size_t n,
+                            const tacit_node_t *roots, tacit_error_t *err) {
   return tacit_population_code(p, &p->codes[role], n, roots, err);
 }
 
 /* The value at `node`, and with its derivatives. */
-static tacit_status_t build_with_gradient(tacit_population_t *p, tacit_population_role_t role, tacit_node_t node, size_t **slopes,
-                                          size_t *n_slopes, tacit_error_t *err) {
+static tacit_status_t build_with_gradient(tacit_population_t *p, tacit_population_role_t role,
+                                          tacit_node_t node, size_t **slopes, size_t *n_slopes,
+                                          tacit_error_t *err) {
   tacit_gradient_t gradient = {0};
   tacit_status_t status = tacit_reverse(p->graph, node, &gradient, err);
   tacit_node_t *roots = tacit_alloc(gradient.n_slopes + 1, sizeof *roots);
@@ -79,14 +82,16 @@ static tacit_status_t build_report(tacit_population_t *p, tacit_error_t *err) {
 
 tacit_status_t tacit_population_build(tacit_population_t *p, tacit_error_t *err) {
   tacit_graph_t *g = p->graph;
-  tacit_node_t record = tacit_graph_expand(g, g->record), prior = g->prior != NONE ? tacit_graph_expand(g, g->prior) : tacit_graph_constant(g, 0);
+  tacit_node_t record = tacit_graph_expand(g, g->record),
+               prior = g->prior != NONE ? tacit_graph_expand(g, g->prior) : tacit_graph_constant(g, 0);
   for (size_t i = 0; i < p->n_marks; i++) {
     p->marks[i] = tacit_graph_expand(g, p->marks[i]);
   }
   tacit_status_t status = tacit_graph_status(g, err);
   TACIT_THEN(status, build(p, TACIT_POPULATION_LOG_LIK, 1, &record, err));
   TACIT_THEN(status, build_with_gradient(p, TACIT_POPULATION_GRAD, record, &p->slopes, &p->n_slopes, err));
-  TACIT_THEN(status, build_with_gradient(p, TACIT_POPULATION_PRIOR, prior, &p->prior_slopes, &p->n_prior_slopes, err));
+  TACIT_THEN(status, build_with_gradient(p, TACIT_POPULATION_PRIOR, prior, &p->prior_slopes,
+                                         &p->n_prior_slopes, err));
   TACIT_THEN(status, build(p, TACIT_POPULATION_MARKS, p->n_marks, p->marks, err));
   TACIT_THEN(status, build_report(p, err));
   p->needed = status == TACIT_OK ? tacit_alloc_zero(g->n_nodes, sizeof *p->needed) : NULL;
@@ -128,12 +133,17 @@ const tacit_population_statistic_t *tacit_population_statistics(const tacit_popu
 size_t tacit_population_n_marks(const tacit_population_t *p) { return p->n_marks; }
 size_t tacit_population_n_parameters(const tacit_population_t *p) { return p->graph->n_parameters; }
 size_t tacit_population_n_reported(const tacit_population_t *p) { return p->graph->n_reported; }
-const char *tacit_population_label(const tacit_population_t *p, size_t i) { return p->graph->reported[i].label; }
-const char *tacit_population_name(const tacit_population_t *p, size_t i) { return p->graph->reported[i].name; }
+const char *tacit_population_label(const tacit_population_t *p, size_t i) {
+  return p->graph->reported[i].label;
+}
+const char *tacit_population_name(const tacit_population_t *p, size_t i) {
+  return p->graph->reported[i].name;
+}
 
 /* ---- running ---- */
 
-tacit_status_t tacit_population_workspace_new(tacit_population_workspace_t **workspace, const tacit_population_t *p, tacit_error_t *err) {
+tacit_status_t tacit_population_workspace_new(tacit_population_workspace_t **workspace,
+                                              const tacit_population_t *p, tacit_error_t *err) {
   tacit_population_workspace_t *made = *workspace = tacit_alloc_zero(1, sizeof *made);
   if (made == NULL) {
     return tacit_error_memory(err);
@@ -173,18 +183,24 @@ void tacit_population_set(tacit_population_workspace_t *workspace, const double 
 }
 
 void tacit_population_execute(tacit_population_workspace_t *workspace, const tacit_code_t *code) {
-  tacit_frame_t frame = {.n_blocks = 1, .registers = workspace->registers, .uniforms = workspace->inputs, .out = workspace->out, .out_stride = code->n_outputs * 16};
+  tacit_frame_t frame = {.n_blocks = 1,
+                         .registers = workspace->registers,
+                         .uniforms = workspace->inputs,
+                         .out = workspace->out,
+                         .out_stride = code->n_outputs * 16};
   unsigned before = tacit_machine_begin();
   tacit_machine()->run_double(code, &frame);
   tacit_machine_end(before);
 }
 
-static void run(tacit_population_workspace_t *workspace, tacit_population_role_t role, const double *theta, const double *x) {
+static void run(tacit_population_workspace_t *workspace, tacit_population_role_t role, const double *theta,
+                const double *x) {
   tacit_population_set(workspace, theta, x);
   tacit_population_execute(workspace, &workspace->population->codes[role]);
 }
 
-void tacit_population_log_lik(tacit_population_workspace_t *workspace, const double *theta, const double *x, double *log_lik, double *grad) {
+void tacit_population_log_lik(tacit_population_workspace_t *workspace, const double *theta, const double *x,
+                              double *log_lik, double *grad) {
   const tacit_population_t *p = workspace->population;
   run(workspace, grad != NULL ? TACIT_POPULATION_GRAD : TACIT_POPULATION_LOG_LIK, theta, x);
   memcpy(log_lik, workspace->out, 16 * sizeof *log_lik);
@@ -201,7 +217,8 @@ void tacit_population_marks(tacit_population_workspace_t *workspace, const doubl
   memcpy(marks, workspace->out, workspace->population->n_marks * 16 * sizeof *marks);
 }
 
-void tacit_population_mark_ranges(tacit_population_workspace_t *workspace, const double *box, double *ranges) {
+void tacit_population_mark_ranges(tacit_population_workspace_t *workspace, const double *box,
+                                  double *ranges) {
   const tacit_population_t *p = workspace->population;
   tacit_graph_range(p->graph, p->needed, box, workspace->ranges);
   for (size_t i = 0; i < p->n_marks; i++) {
@@ -209,7 +226,8 @@ void tacit_population_mark_ranges(tacit_population_workspace_t *workspace, const
   }
 }
 
-double tacit_population_log_prior(tacit_population_workspace_t *workspace, const double *theta, double *grad) {
+double tacit_population_log_prior(tacit_population_workspace_t *workspace, const double *theta,
+                                  double *grad) {
   const tacit_population_t *p = workspace->population;
   run(workspace, TACIT_POPULATION_PRIOR, theta, NULL);
   if (grad != NULL) {

@@ -1,6 +1,7 @@
 /*
- * Records of a population from base numbers, one for each of their numbers and independent of each other and of the parameters: real ones by
- * a formula, whole ones by going through their probabilities, where the base number is uniform. And base numbers of records.
+ * Records of a population from base numbers, one for each of their numbers and independent of each other and
+ * of the parameters: real ones by a formula, whole ones by going through their probabilities, where the base
+ * number is uniform. And base numbers of records.
  */
 #include <math.h>
 #include <string.h>
@@ -45,14 +46,18 @@ static bool is_ready(const tacit_population_t *p, const tacit_lowered_draw_t *dr
 
 static tacit_status_t add(tacit_population_t *p, const tacit_lowered_draw_t *from, tacit_error_t *err) {
   tacit_population_draw_t *draw = &p->draws[p->n_draws++];
-  *draw = (tacit_population_draw_t){.column = from->column, .is_integer = from->is_integer, .is_normal = from->is_normal};
-  tacit_node_t make = tacit_graph_expand(p->graph, from->make), unmake = from->is_integer ? NONE : tacit_graph_expand(p->graph, from->unmake);
+  *draw = (tacit_population_draw_t){
+      .column = from->column, .is_integer = from->is_integer, .is_normal = from->is_normal};
+  tacit_node_t make = tacit_graph_expand(p->graph, from->make),
+               unmake = from->is_integer ? NONE : tacit_graph_expand(p->graph, from->unmake);
   tacit_status_t status = tacit_graph_status(p->graph, err);
   TACIT_THEN(status, tacit_population_code(p, &draw->make, 1, &make, err));
-  return status == TACIT_OK && !from->is_integer ? tacit_population_code(p, &draw->unmake, 1, &unmake, err) : status;
+  return status == TACIT_OK && !from->is_integer ? tacit_population_code(p, &draw->unmake, 1, &unmake, err)
+                                                 : status;
 }
 
-tacit_status_t tacit_population_build_draws(tacit_population_t *p, size_t n, tacit_lowered_draw_t *const *all, tacit_error_t *err) {
+tacit_status_t tacit_population_build_draws(tacit_population_t *p, size_t n, tacit_lowered_draw_t *const *all,
+                                            tacit_error_t *err) {
   bool is_on = true;
   tacit_status_t status = TACIT_OK;
   p->draws = tacit_arena_alloc(&p->arena, n + 1, sizeof *p->draws);
@@ -71,8 +76,9 @@ tacit_status_t tacit_population_build_draws(tacit_population_t *p, size_t n, tac
     }
   }
   if (p->not_drawn == NULL && (p->n_draws < n || n < p->graph->n_columns)) {
-    p->not_drawn = n < p->graph->n_columns ? "not every number of the record has a statement outcome ~ distribution(..)"
-                                           : "numbers of the record have several statements, or look at each other";
+    p->not_drawn = n < p->graph->n_columns
+                       ? "not every number of the record has a statement outcome ~ distribution(..)"
+                       : "numbers of the record have several statements, or look at each other";
   }
   return status;
 }
@@ -91,7 +97,8 @@ bool tacit_population_base_is_normal(const tacit_population_t *p, size_t column)
 }
 
 /* Probabilities of k in its place, of all lanes. */
-static const double *probabilities(tacit_population_workspace_t *workspace, const tacit_population_draw_t *draw, double k) {
+static const double *probabilities(tacit_population_workspace_t *workspace,
+                                   const tacit_population_draw_t *draw, double k) {
   double *at = workspace->inputs + (size_t)draw->column * LANES;
   for (size_t lane = 0; lane < LANES; lane++) {
     at[lane] = k;
@@ -104,7 +111,8 @@ static const double *probabilities(tacit_population_workspace_t *workspace, cons
 }
 
 /* The first number up to which probabilities add up to more than u; what is left belongs to the last. */
-static void make_whole(tacit_population_workspace_t *workspace, const tacit_population_draw_t *draw, const double *u, double *x) {
+static void make_whole(tacit_population_workspace_t *workspace, const tacit_population_draw_t *draw,
+                       const double *u, double *x) {
   const tacit_population_column_t *column = &workspace->population->columns[draw->column];
   double total[LANES] = {0}, at[LANES];
   size_t n_left = LANES;
@@ -126,7 +134,8 @@ static void make_whole(tacit_population_workspace_t *workspace, const tacit_popu
 }
 
 /* A place, by v, among the uniform numbers that make x. */
-static void unmake_whole(tacit_population_workspace_t *workspace, const tacit_population_draw_t *draw, const double *x, const double *v, double *u) {
+static void unmake_whole(tacit_population_workspace_t *workspace, const tacit_population_draw_t *draw,
+                         const double *x, const double *v, double *u) {
   const tacit_population_column_t *column = &workspace->population->columns[draw->column];
   double below[LANES] = {0}, last = 0;
   for (size_t lane = 0; lane < LANES; lane++) {
@@ -139,7 +148,8 @@ static void unmake_whole(tacit_population_workspace_t *workspace, const tacit_po
         below[lane] += p[lane];
       } else if (k <= x[lane]) {
         bool is_last = k >= column->upper;
-        workspace->is_not_one = workspace->is_not_one || (is_last && !(fabs(below[lane] + p[lane] - 1) < 1e-8));
+        workspace->is_not_one =
+            workspace->is_not_one || (is_last && !(fabs(below[lane] + p[lane] - 1) < 1e-8));
         u[lane] = below[lane] + v[lane] * (is_last ? 1 - below[lane] : p[lane]);
       }
     }
@@ -156,7 +166,8 @@ static double at_bound(const tacit_population_column_t *column, double x) {
                                                                    : x;
 }
 
-bool tacit_population_make(tacit_population_workspace_t *workspace, const double *theta, const double *base, double *x) {
+bool tacit_population_make(tacit_population_workspace_t *workspace, const double *theta, const double *base,
+                           double *x) {
   const tacit_population_t *p = workspace->population;
   bool is_within = true;
   tacit_population_set(workspace, theta, base);
@@ -179,7 +190,8 @@ bool tacit_population_make(tacit_population_workspace_t *workspace, const double
   return is_within;
 }
 
-bool tacit_population_unmake(tacit_population_workspace_t *workspace, const double *theta, const double *x, const double *v, double *base) {
+bool tacit_population_unmake(tacit_population_workspace_t *workspace, const double *theta, const double *x,
+                             const double *v, double *base) {
   const tacit_population_t *p = workspace->population;
   tacit_population_set(workspace, theta, x);
   workspace->is_not_one = false;
@@ -191,7 +203,8 @@ bool tacit_population_unmake(tacit_population_workspace_t *workspace, const doub
     } else {
       tacit_population_execute(workspace, &draw->unmake);
       for (size_t lane = 0; lane < LANES; lane++) {
-        base[at + lane] = draw->is_normal ? workspace->out[lane] : fmin(fmax(workspace->out[lane], 0x1p-1022), 1 - 0x1p-53);
+        base[at + lane] =
+            draw->is_normal ? workspace->out[lane] : fmin(fmax(workspace->out[lane], 0x1p-1022), 1 - 0x1p-53);
       }
     }
   }

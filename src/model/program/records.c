@@ -7,12 +7,15 @@
 #include "data/pack.h"
 #include "program/compiled.h"
 
-static double clamped(const tacit_graph_column_t *column, double x) { return fmin(fmax(x, column->lower), column->upper); }
+static double clamped(const tacit_graph_column_t *column, double x) {
+  return fmin(fmax(x, column->lower), column->upper);
+}
 
 /* workspace->out, shape (n packed columns, 16), of workspace->raw. */
 static void derive_block(const tacit_compiled_t *p, tacit_workspace_t *workspace) {
   tacit_work_prepare(workspace->work[TACIT_ROLE_DATA], 1, 0, workspace->theta);
-  tacit_work_run(workspace->work[TACIT_ROLE_DATA], workspace->raw, 1, 1, p->layout.n_columns * 16, workspace->out);
+  tacit_work_run(workspace->work[TACIT_ROLE_DATA], workspace->raw, 1, 1, p->layout.n_columns * 16,
+                 workspace->out);
   for (size_t i = 0; i < p->layout.n_columns * 16; i++) {
     workspace->out[i] = (double)tacit_packed(workspace->out[i]);
   }
@@ -46,7 +49,9 @@ typedef struct packing {
 
 /* What the graph calls a column's value; levels are exact whole numbers. */
 static double value_of(const tacit_graph_column_t *column, double x) {
-  return clamped(column, isnan(column->level) ? x + column->offset : x >= column->level && x <= column->level ? 1 : 0);
+  return clamped(column, isnan(column->level)                       ? x + column->offset
+                         : x >= column->level && x <= column->level ? 1
+                                                                    : 0);
 }
 
 static void pack_range(void *user, size_t from, size_t to, size_t thread) {
@@ -59,7 +64,8 @@ static void pack_range(void *user, size_t from, size_t to, size_t thread) {
     size_t n = to - first < 16 ? to - first : 16;
     for (size_t i = 0; i < p->graph->n_columns * 16; i++) {
       size_t at = first + (i % 16 < n ? i % 16 : 0);
-      workspace->raw[i] = tacit_packed(value_of(&p->graph->columns[i / 16], packing->columns[i / 16][packing->begin + at]));
+      workspace->raw[i] =
+          tacit_packed(value_of(&p->graph->columns[i / 16], packing->columns[i / 16][packing->begin + at]));
     }
     derive_block(p, workspace);
     for (size_t j = 0; j < p->layout.n_columns; j++) {
@@ -75,18 +81,22 @@ static tacit_status_t find_columns(packing_t *packing, const tacit_table_t *tabl
     const char *source = g->columns[i].source;
     packing->columns[i] = tacit_table_column(table, source);
     if (packing->columns[i] == NULL) {
-      return tacit_error_set(err, TACIT_ERR_UNKNOWN, source, "the program needs column '%.64s', which the table was read without", source);
+      return tacit_error_set(err, TACIT_ERR_UNKNOWN, source,
+                             "the program needs column '%.64s', which the table was read without", source);
     }
   }
   return TACIT_OK;
 }
 
-tacit_status_t tacit_compiled_pack_part(tacit_records_t **records, const tacit_compiled_t *p, const tacit_table_t *table, size_t part,
-                                        size_t n_parts, size_t n_threads, const char *scratch, tacit_error_t *err) {
+tacit_status_t tacit_compiled_pack_part(tacit_records_t **records, const tacit_compiled_t *p,
+                                        const tacit_table_t *table, size_t part, size_t n_parts,
+                                        size_t n_threads, const char *scratch, tacit_error_t *err) {
   packing_t packing = {.program = p, .columns = tacit_alloc(p->graph->n_columns, sizeof *packing.columns)};
-  tacit_status_t status = packing.columns != NULL ? find_columns(&packing, table, err) : tacit_error_memory(err);
+  tacit_status_t status =
+      packing.columns != NULL ? find_columns(&packing, table, err) : tacit_error_memory(err);
   if (status == TACIT_OK) {
-    tacit_pack_share_t share = {part, n_parts, n_threads, p->layout.n_columns, scratch, p->sources, p->n_sources};
+    tacit_pack_share_t share = {part,    n_parts,    n_threads,   p->layout.n_columns,
+                                scratch, p->sources, p->n_sources};
     status = tacit_pack_share(&packing.records, &packing.begin, table, &share, pack_range, &packing, err);
   }
   tacit_free(packing.columns);
@@ -98,7 +108,8 @@ tacit_status_t tacit_compiled_pack_part(tacit_records_t **records, const tacit_c
 
 enum { N_PROBES = 256 };
 
-/* Numbers spread evenly over [0, 1), by the golden ratio's multiples in each dimension: no seed, no generator. */
+/* Numbers spread evenly over [0, 1), by the golden ratio's multiples in each dimension: no seed, no
+ * generator. */
 static double spread(size_t i, size_t dimension) {
   uint64_t x = (i + 1) * 0x9E3779B97F4A7C15u * (2 * dimension + 1);
   x = (x ^ x >> 31) * 0xBF58476D1CE4E5B9u;
@@ -117,19 +128,22 @@ static double probe(const tacit_compiled_t *p, const float *blocks, const double
 }
 
 /*
- * sd(theta_j) is about 1 / sqrt(n w), w the curvature of a record's log-likelihood: here that of records spread over the schema's ranges,
- * at 0, by second differences. A guess for step sizes: nothing is wrong where it is poor.
+ * sd(theta_j) is about 1 / sqrt(n w), w the curvature of a record's log-likelihood: here that of records
+ * spread over the schema's ranges, at 0, by second differences. A guess for step sizes: nothing is wrong
+ * where it is poor.
  */
 tacit_status_t tacit_compiled_scale(tacit_compiled_t *p, tacit_error_t *err) {
   size_t dim = p->graph->n_parameters, n_raw = p->graph->n_columns, n_columns = p->layout.n_columns;
-  double *raw = tacit_alloc(n_raw * N_PROBES, sizeof *raw), *derived = tacit_alloc(n_columns * N_PROBES, sizeof *derived);
+  double *raw = tacit_alloc(n_raw * N_PROBES, sizeof *raw),
+         *derived = tacit_alloc(n_columns * N_PROBES, sizeof *derived);
   float *blocks = tacit_alloc(n_columns * N_PROBES, sizeof *blocks);
   double *theta = tacit_alloc_zero(dim, sizeof *theta), out[N_PROBES];
   const double step = 0x1p-6;
   bool ok = raw != NULL && derived != NULL && blocks != NULL && theta != NULL;
   for (size_t i = 0; ok && i < n_raw * N_PROBES; i++) {
     const tacit_graph_column_t *column = &p->graph->columns[i / N_PROBES];
-    double width = column->upper - column->lower + (column->is_integer ? 1 : 0), u = spread(i % N_PROBES, i / N_PROBES);
+    double width = column->upper - column->lower + (column->is_integer ? 1 : 0),
+           u = spread(i % N_PROBES, i / N_PROBES);
     raw[i] = column->lower + (column->is_integer ? floor(u * width) : u * width);
   }
   if (ok) {

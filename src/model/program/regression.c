@@ -10,7 +10,8 @@
 #include "formula/model_text.h"
 #include "program/identifier.h"
 
-/* The terms of a formula: products of factors, groups in parentheses with a bar, an offset, what is said of the response. */
+/* The terms of a formula: products of factors, groups in parentheses with a bar, an offset, what is said of
+ * the response. */
 
 void tacit_regression_fail(tacit_regression_t *r, size_t offset, const char *format, ...) {
   if (r->status == TACIT_OK) {
@@ -50,12 +51,14 @@ bool tacit_regression_take(tacit_regression_t *r, char c) {
 }
 
 const char *tacit_regression_name(tacit_regression_t *r) {
-  tacit_parser_t parser = {.formula = &r->formula, .position = r->position, .takes_any_symbol = true, .err = r->err};
+  tacit_parser_t parser = {
+      .formula = &r->formula, .position = r->position, .takes_any_symbol = true, .err = r->err};
   if (r->status != TACIT_OK) {
     return NULL;
   }
   tacit_regression_skip(r);
-  tacit_status_t status = r->text[r->position] >= '0' && r->text[r->position] <= '9' ? TACIT_OK : tacit_parser_next(&parser);
+  tacit_status_t status =
+      r->text[r->position] >= '0' && r->text[r->position] <= '9' ? TACIT_OK : tacit_parser_next(&parser);
   if (status != TACIT_OK) {
     r->status = status;
   }
@@ -70,7 +73,8 @@ const char *tacit_regression_name(tacit_regression_t *r) {
 static bool is_own_name(const void *user, const char *name) {
   static const char *const names[] = {"eta", "Intercept_s", "cut", "shape", "sigma", "phi", "zero", "nu"};
   (void)user;
-  bool is_own = strncmp(name, "b_", 2) == 0 || strncmp(name, "sd_", 3) == 0 || strncmp(name, "r_", 2) == 0 || name[strlen(name) - 1] == '_';
+  bool is_own = strncmp(name, "b_", 2) == 0 || strncmp(name, "sd_", 3) == 0 || strncmp(name, "r_", 2) == 0 ||
+                name[strlen(name) - 1] == '_';
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     is_own = is_own || strcmp(names[i], name) == 0;
   }
@@ -102,7 +106,9 @@ const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *r, size
       r->names[i] = tacit_identifier_of(r->arena, r->schema, column, is_own_name, NULL);
     }
     if (r->names[i] == NULL && !r->arena->failed) {
-      tacit_regression_fail(r, offset, "in a program '%s' would be called as another column is: rename one of them in the schema", name);
+      tacit_regression_fail(
+          r, offset,
+          "in a program '%s' would be called as another column is: rename one of them in the schema", name);
       return NULL;
     }
     return column;
@@ -148,7 +154,8 @@ static void leave_out(set_t *set, const tacit_formula_term_t *item) {
 }
 
 /* Factors of both, each once. */
-static tacit_formula_term_t times(tacit_regression_t *r, const tacit_formula_term_t *a, const tacit_formula_term_t *b) {
+static tacit_formula_term_t times(tacit_regression_t *r, const tacit_formula_term_t *a,
+                                  const tacit_formula_term_t *b) {
   tacit_formula_term_t product = *a;
   for (size_t i = 0; i < b->order; i++) {
     size_t k = 0;
@@ -159,10 +166,12 @@ static tacit_formula_term_t times(tacit_regression_t *r, const tacit_formula_ter
       continue;
     }
     if (product.order == TACIT_REGRESSION_MAX_ORDER) {
-      tacit_regression_fail(r, r->position, "an interaction of more than %d variables", TACIT_REGRESSION_MAX_ORDER);
+      tacit_regression_fail(r, r->position, "an interaction of more than %d variables",
+                            TACIT_REGRESSION_MAX_ORDER);
       return product;
     }
-    memmove(product.variables + k + 1, product.variables + k, (product.order - k) * sizeof product.variables[0]);
+    memmove(product.variables + k + 1, product.variables + k,
+            (product.order - k) * sizeof product.variables[0]);
     product.variables[k] = b->variables[i];
     product.order++;
   }
@@ -214,7 +223,10 @@ static void parse_group(tacit_regression_t *r, const set_t *set, size_t begin) {
   size_t offset = r->position;
   const char *unit = tacit_schema_unit(r->schema), *name = tacit_regression_name(r);
   if (name != NULL && unit != NULL && strcmp(name, unit) == 0) {
-    tacit_regression_fail(r, offset, "'%s' is the protected unit: a parameter for each of them would be learnt from that unit alone", unit);
+    tacit_regression_fail(
+        r, offset,
+        "'%s' is the protected unit: a parameter for each of them would be learnt from that unit alone",
+        unit);
     return;
   }
   const tacit_column_schema_t *column = name != NULL ? tacit_regression_column(r, offset, name) : NULL;
@@ -292,7 +304,8 @@ static void parse_atom(tacit_regression_t *r, set_t *set) {
   } else if (r->text[begin] == '.' && !tacit_formula_name_is_plain(r->text + begin, 2)) {
     r->position++;
     parse_dot(r, set);
-  } else if ((r->text[begin] == '1' || r->text[begin] == '0') && !isalnum((unsigned char)r->text[begin + 1])) {
+  } else if ((r->text[begin] == '1' || r->text[begin] == '0') &&
+             !isalnum((unsigned char)r->text[begin + 1])) {
     r->position++;
     set->has_one = r->text[begin] == '1';
   } else if (take_call(r, "offset")) {
@@ -364,7 +377,8 @@ static void parse_sum(tacit_regression_t *r, set_t *set, bool is_top) {
       return;
     }
     tacit_regression_skip(r);
-    bool is_number = r->text[r->position] == '0' || r->text[r->position] == '1', is_zero = r->text[r->position] == '0';
+    bool is_number = r->text[r->position] == '0' || r->text[r->position] == '1',
+         is_zero = r->text[r->position] == '0';
     parse_chain(r, term, '*');
     if (r->status != TACIT_OK) {
       return;
@@ -392,17 +406,22 @@ static void parse_sum(tacit_regression_t *r, set_t *set, bool is_top) {
   }
 }
 
-/* After "Surv(": time, status) of right-censored times, as R's survival has it: status is 1, or TRUE, or 2 of 1 and 2, where the event was seen. */
+/* After "Surv(": time, status) of right-censored times, as R's survival has it: status is 1, or TRUE, or 2 of
+ * 1 and 2, where the event was seen. */
 static void parse_survival(tacit_regression_t *r) {
   r->response = named_column(r, "a column with times");
   if (r->status == TACIT_OK && !tacit_regression_take(r, ',')) {
-    tacit_regression_fail(r, r->position, "expected Surv(time, status): status is 1 where the event was seen, 0 where the time is censored");
+    tacit_regression_fail(
+        r, r->position,
+        "expected Surv(time, status): status is 1 where the event was seen, 0 where the time is censored");
   }
   r->cens = r->status == TACIT_OK ? named_column(r, "a column that says whether the event was seen") : NULL;
   r->is_event = true;
   tacit_regression_skip(r);
   if (r->status == TACIT_OK && r->text[r->position] == ',') {
-    tacit_regression_fail(r, r->position, "times are censored to the right here, Surv(time, status): no other type, nor an interval");
+    tacit_regression_fail(
+        r, r->position,
+        "times are censored to the right here, Surv(time, status): no other type, nor an interval");
   } else if (r->status == TACIT_OK && !tacit_regression_take(r, ')')) {
     tacit_regression_fail(r, r->position, "expected )");
   }
@@ -422,9 +441,9 @@ static void parse_response(tacit_regression_t *r) {
     tacit_regression_skip(r);
     size_t offset = r->position;
     const char *name = tacit_regression_name(r);
-    const tacit_column_schema_t **place = name == NULL                      ? NULL
-                                          : strcmp(name, "cens") == 0     ? &r->cens
-                                          : strcmp(name, "trials") == 0   ? &r->trials
+    const tacit_column_schema_t **place = name == NULL                   ? NULL
+                                          : strcmp(name, "cens") == 0    ? &r->cens
+                                          : strcmp(name, "trials") == 0  ? &r->trials
                                           : strcmp(name, "weights") == 0 ? &r->weights
                                                                          : NULL;
     if (place == NULL || !tacit_regression_take(r, '(')) {

@@ -7,12 +7,18 @@
 #include "program/arena.h"
 #include "tacit/data.h"
 
-enum { TACIT_REGRESSION_MAX_ORDER = 6, TACIT_REGRESSION_MAX_TERMS = 200, TACIT_REGRESSION_MAX_FEATURES = 1000 };
+enum {
+  TACIT_REGRESSION_MAX_ORDER = 6,
+  TACIT_REGRESSION_MAX_TERMS = 200,
+  TACIT_REGRESSION_MAX_FEATURES = 1000
+};
 
-/* One number of a record that a formula makes of columns: an expression of the language, and its public range. */
+/* One number of a record that a formula makes of columns: an expression of the language, and its public
+ * range. */
 typedef struct tacit_feature {
   const char *code, *label;
-  const char *apart; /* the label with levels in brackets, "sex[M]", where another has the same label; NULL: no levels */
+  const char *apart; /* the label with levels in brackets, "sex[M]", where another has the same label; NULL:
+                        no levels */
   double lower, upper;
 } tacit_feature_t;
 
@@ -52,7 +58,8 @@ typedef struct tacit_regression {
   tacit_group_t groups[8];
   size_t n_groups;
   const char *offset; /* expression, or NULL */
-  const char *names[4096]; /* of columns of the schema that the program declares, as it calls them; else NULL */
+  const char
+      *names[4096]; /* of columns of the schema that the program declares, as it calls them; else NULL */
 } tacit_regression_t;
 
 /* Parse; status says how it went. */
@@ -63,14 +70,19 @@ size_t tacit_regression_factor(tacit_regression_t *regression, size_t begin);
 size_t tacit_regression_factor_of(tacit_regression_t *regression, const tacit_column_schema_t *column);
 /* The arithmetic that begins at ->position, as code; NULL after an error. */
 const char *tacit_regression_arithmetic(tacit_regression_t *regression);
-/* Is there something in a formula that families' own kernels never have, only programs: a bar, a dot, poly() and the like? */
+/* Is there something in a formula that families' own kernels never have, only programs: a bar, a dot, poly()
+ * and the like? */
 bool tacit_regression_is_own(const char *formula);
 /* A column by name, declared from then on; NULL after an error. */
-const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *regression, size_t offset, const char *name);
+const tacit_column_schema_t *tacit_regression_column(tacit_regression_t *regression, size_t offset,
+                                                     const char *name);
 /* What the program calls a column that it declares. */
-const char *tacit_regression_called(const tacit_regression_t *regression, const tacit_column_schema_t *column);
-void tacit_regression_fail(tacit_regression_t *regression, size_t offset, const char *format, ...) TACIT_PRINTF(3, 4);
-/* A number as it is written to the last bit, in parentheses where it is negative; as a real where it is divided by. */
+const char *tacit_regression_called(const tacit_regression_t *regression,
+                                    const tacit_column_schema_t *column);
+void tacit_regression_fail(tacit_regression_t *regression, size_t offset, const char *format, ...)
+    TACIT_PRINTF(3, 4);
+/* A number as it is written to the last bit, in parentheses where it is negative; as a real where it is
+ * divided by. */
 const char *tacit_exact(tacit_regression_t *regression, double x);
 const char *tacit_exact_real(tacit_regression_t *regression, double x);
 

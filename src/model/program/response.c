@@ -1,6 +1,7 @@
 /*
- * Other responses of a record, from what the program says at a point, given the record's features: all whole numbers of a column with
- * their probabilities, or draws from a distribution that is known here. Draws depend on the record's own content, on the seed and on nothing else.
+ * Other responses of a record, from what the program says at a point, given the record's features: all whole
+ * numbers of a column with their probabilities, or draws from a distribution that is known here. Draws depend
+ * on the record's own content, on the seed and on nothing else.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -50,26 +51,33 @@ static const char *obstacle_of(tacit_compiled_t *p) {
     return "its records are packed without them";
   }
   if (g->n_responses != 1 || g->record != said->density) {
-    return g->n_responses > 1 ? "its records have several outcomes" : "its records' term is not one statement `outcome ~ distribution(...)`";
+    return g->n_responses > 1 ? "its records have several outcomes"
+                              : "its records' term is not one statement `outcome ~ distribution(...)`";
   }
   if (said->value == NONE || !tacit_graph_affine(g, said->value, &r->value)) {
     return "its outcome is truncated, of an interval, or no column of the data";
   }
   r->is_at_random = r->is_censored && !g->is_followed_to_bound;
-  if (r->is_censored && (!tacit_graph_affine(g, said->seen, &r->seen) || r->distribution == NULL || r->value.a < 0)) {
+  if (r->is_censored &&
+      (!tacit_graph_affine(g, said->seen, &r->seen) || r->distribution == NULL || r->value.a < 0)) {
     return "it is not known how its censored outcomes arise";
   }
   if (r->is_at_random && !r->distribution->is_quantile) {
-    return "its outcome is censored at times of which nothing is known, and hazards of its distribution are not known (if publicly all "
+    return "its outcome is censored at times of which nothing is known, and hazards of its distribution are "
+           "not known (if publicly all "
            "were followed to the bound: --followed-to-bound)";
   }
   if (r->distribution != NULL) {
-    return said->n_args == r->distribution->n_args ? NULL : "its outcome's distribution has parameters that are no numbers";
+    return said->n_args == r->distribution->n_args
+               ? NULL
+               : "its outcome's distribution has parameters that are no numbers";
   }
   const tacit_graph_column_t *column = &g->columns[r->value.column];
   bool is_plain = tacit_graph_at(g, said->value)->op == TACIT_OP_COLUMN;
-  r->n_values = is_plain && column->is_integer && column->upper - column->lower < MOST_VALUES ? (size_t)(column->upper - column->lower) + 1 : 0;
-  return r->n_values > 0 ? NULL
+  r->n_values = is_plain && column->is_integer && column->upper - column->lower < MOST_VALUES
+                    ? (size_t)(column->upper - column->lower) + 1
+                    : 0;
+  return r->n_values > 0                  ? NULL
          : is_plain && column->is_integer ? "its outcome has more than 1024 values"
                                           : "draws from its outcome's distribution are not known";
 }
@@ -85,7 +93,8 @@ static void spread_marks(const tacit_graph_t *g, uint8_t *is_marked) {
     is_marked[i] |= !is_list && (is_marked[n->a] | is_marked[n->b] | is_marked[n->c]);
     is_marked[i] |= n->op == TACIT_OP_LOOKUP && is_marked[n->a];
     for (uint32_t k = 0; is_list && k < n->c; k++) {
-      is_marked[i] |= is_marked[g->lists[n->b + k]] | (n->op == TACIT_OP_DOT && is_marked[g->lists[n->a + k]]);
+      is_marked[i] |=
+          is_marked[g->lists[n->b + k]] | (n->op == TACIT_OP_DOT && is_marked[g->lists[n->a + k]]);
     }
   }
 }
@@ -94,7 +103,8 @@ static void spread_marks(const tacit_graph_t *g, uint8_t *is_marked) {
 static void gather_marks(const tacit_graph_t *g, uint8_t *is_marked) {
   for (tacit_node_t i = (tacit_node_t)g->n_nodes - 1; i >= 1; i--) {
     const tacit_graph_node_t *n = tacit_graph_at(g, i);
-    if (!is_marked[i] || n->op == TACIT_OP_CONSTANT || n->op == TACIT_OP_COLUMN || n->op == TACIT_OP_PARAMETER) {
+    if (!is_marked[i] || n->op == TACIT_OP_CONSTANT || n->op == TACIT_OP_COLUMN ||
+        n->op == TACIT_OP_PARAMETER) {
       continue;
     }
     bool is_list = n->op == TACIT_OP_DOT || n->op == TACIT_OP_LOOKUP;
@@ -117,13 +127,16 @@ static void touch(const tacit_compiled_t *p, uint8_t *touched) {
   const tacit_graph_t *g = p->graph;
   for (tacit_node_t i = 1; i < g->n_nodes; i++) {
     const tacit_graph_node_t *n = tacit_graph_at(g, i);
-    bool is_response = n->op == TACIT_OP_COLUMN && (n->a == p->response.value.column || (p->response.is_censored && n->a == p->response.seen.column));
+    bool is_response =
+        n->op == TACIT_OP_COLUMN &&
+        (n->a == p->response.value.column || (p->response.is_censored && n->a == p->response.seen.column));
     touched[i] = is_response;
   }
   spread_marks(g, touched);
 }
 
-tacit_status_t tacit_response_prepare(tacit_compiled_t *p, size_t *n_roots, tacit_node_t *roots, tacit_error_t *err) {
+tacit_status_t tacit_response_prepare(tacit_compiled_t *p, size_t *n_roots, tacit_node_t *roots,
+                                      tacit_error_t *err) {
   const tacit_graph_response_t *said = &p->graph->response;
   uint8_t *touched = tacit_alloc_zero(p->graph->n_nodes, 1);
   if (touched == NULL) {
@@ -134,7 +147,8 @@ tacit_status_t tacit_response_prepare(tacit_compiled_t *p, size_t *n_roots, taci
   if (p->response.obstacle == NULL) {
     touch(p, touched);
     for (size_t i = 0; i < said->n_args; i++) {
-      p->response.obstacle = touched[said->args[i]] ? "its outcome's distribution depends on the outcome" : p->response.obstacle;
+      p->response.obstacle =
+          touched[said->args[i]] ? "its outcome's distribution depends on the outcome" : p->response.obstacle;
     }
   }
   if (p->response.obstacle == NULL) {
@@ -166,7 +180,8 @@ tacit_status_t tacit_response_settle(tacit_compiled_t *p, tacit_error_t *err) {
   for (tacit_node_t i = 1; ok && i < g->n_nodes; i++) {
     const tacit_graph_node_t *n = tacit_graph_at(g, i);
     bool is_response = n->op == TACIT_OP_COLUMN && touched[i];
-    ok = n->op != TACIT_OP_COLUMN || !(needed[i] || is_response || g->keeps_columns) || tacit_layout_add(&p->layout, 1, &i);
+    ok = n->op != TACIT_OP_COLUMN || !(needed[i] || is_response || g->keeps_columns) ||
+         tacit_layout_add(&p->layout, 1, &i);
   }
   r->is_derived = tacit_alloc_zero(p->layout.n_columns, sizeof *r->is_derived);
   r->packed = tacit_alloc_zero(g->n_columns, sizeof *r->packed);
@@ -216,10 +231,13 @@ static uint64_t hash_of(const float *record, size_t n, uint64_t seed) {
   return hash;
 }
 
-/* block (n_columns, 16) of the record with responses y and, where they are censored, whether they are seen, of 16 lanes in workspace->raw. */
-static void finish_block(const tacit_compiled_t *p, tacit_workspace_t *workspace, const float *record, float *block) {
+/* block (n_columns, 16) of the record with responses y and, where they are censored, whether they are seen,
+ * of 16 lanes in workspace->raw. */
+static void finish_block(const tacit_compiled_t *p, tacit_workspace_t *workspace, const float *record,
+                         float *block) {
   tacit_work_prepare(workspace->work[TACIT_ROLE_DATA], 1, 0, workspace->theta);
-  tacit_work_run(workspace->work[TACIT_ROLE_DATA], workspace->raw, 1, 1, p->layout.n_columns * 16, workspace->out);
+  tacit_work_run(workspace->work[TACIT_ROLE_DATA], workspace->raw, 1, 1, p->layout.n_columns * 16,
+                 workspace->out);
   for (size_t i = 0; i < p->layout.n_columns * 16; i++) {
     block[i] = p->response.is_derived[i / 16] ? packed_number(workspace->out[i]) : record[i / 16];
   }
@@ -233,16 +251,19 @@ static void spread_record(const tacit_compiled_t *p, const float *record, tacit_
 }
 
 /* Values of the response from `first` on, and their log densities. */
-static void fill_values(const tacit_compiled_t *p, tacit_workspace_t *workspace, const float *record, size_t first, float *block, double *weights) {
+static void fill_values(const tacit_compiled_t *p, tacit_workspace_t *workspace, const float *record,
+                        size_t first, float *block, double *weights) {
   const tacit_response_t *r = &p->response;
   double lower = p->graph->columns[r->value.column].lower;
   for (size_t lane = 0; lane < 16; lane++) {
-    workspace->raw[r->value.column * 16 + lane] = (float)(lower + (double)(first + lane < r->n_values ? first + lane : 0));
+    workspace->raw[r->value.column * 16 + lane] =
+        (float)(lower + (double)(first + lane < r->n_values ? first + lane : 0));
   }
   finish_block(p, workspace, record, block);
   tacit_work_run(workspace->work[TACIT_ROLE_RESPONSE], block, 1, 1, 16, workspace->out);
   for (size_t lane = 0; lane < 16; lane++) {
-    weights[first + lane] = first + lane < r->n_values && workspace->out[lane] <= DBL_MAX ? workspace->out[lane] : -INFINITY;
+    weights[first + lane] =
+        first + lane < r->n_values && workspace->out[lane] <= DBL_MAX ? workspace->out[lane] : -INFINITY;
   }
 }
 
@@ -263,13 +284,16 @@ static void normalise(size_t n, double *weights) {
 /* What the response's column holds where u is drawn; a censored one that is not seen is at the bound. */
 static float draw(const tacit_compiled_t *p, const double *args, double u, stream_t *stream, bool *is_seen) {
   const tacit_response_t *r = &p->response;
-  double bound = r->value.a * p->graph->columns[r->value.column].upper + r->value.b, y = r->distribution->draw(args, u, &stream->base);
+  double bound = r->value.a * p->graph->columns[r->value.column].upper + r->value.b,
+         y = r->distribution->draw(args, u, &stream->base);
   *is_seen = !r->is_censored || y < bound;
   return column_value(p->graph, &r->value, *is_seen ? y : bound);
 }
 
-/* Draw `first` and the 15 that follow, of n: the i-th from the i-th part of the distribution where it is given by its quantiles. */
-static void fill_draws(const tacit_compiled_t *p, tacit_workspace_t *workspace, const double *args, size_t first, size_t n, stream_t *stream) {
+/* Draw `first` and the 15 that follow, of n: the i-th from the i-th part of the distribution where it is
+ * given by its quantiles. */
+static void fill_draws(const tacit_compiled_t *p, tacit_workspace_t *workspace, const double *args,
+                       size_t first, size_t n, stream_t *stream) {
   const tacit_response_t *r = &p->response;
   for (size_t lane = 0; lane < 16; lane++) {
     size_t i = (first + lane) % n;
@@ -283,17 +307,20 @@ static void fill_draws(const tacit_compiled_t *p, tacit_workspace_t *workspace, 
 }
 
 /* args <- of the distribution that the record's response has. */
-static void find_distribution(const tacit_compiled_t *p, const float *record, tacit_workspace_t *workspace, double *args) {
+static void find_distribution(const tacit_compiled_t *p, const float *record, tacit_workspace_t *workspace,
+                              double *args) {
   for (size_t i = 0; i < p->layout.n_columns * 16; i++) {
     workspace->block[i] = record[i / 16];
   }
-  tacit_work_run(workspace->work[TACIT_ROLE_RESPONSE], workspace->block, 1, 1, p->kernels[TACIT_ROLE_RESPONSE].n_roots * 16, workspace->out);
+  tacit_work_run(workspace->work[TACIT_ROLE_RESPONSE], workspace->block, 1, 1,
+                 p->kernels[TACIT_ROLE_RESPONSE].n_roots * 16, workspace->out);
   for (size_t i = 0; i < p->response.distribution->n_args; i++) {
     args[i] = workspace->out[i * 16];
   }
 }
 
-void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, float *blocks, double *weights) {
+void tacit_program_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n,
+                          float *blocks, double *weights) {
   const tacit_compiled_t *p = ctx;
   size_t n_columns = p->layout.n_columns, n_blocks = (n + 15) / 16;
   stream_t stream = {{uniform}, hash_of(record, n_columns, seed)};
@@ -322,8 +349,8 @@ void tacit_program_others(const void *ctx, const float *record, const double *th
   }
 }
 
-void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n, double *values, bool *is_seen,
-                             double *weights) {
+void tacit_program_responses(const void *ctx, const float *record, const double *theta, uint64_t seed,
+                             size_t n, double *values, bool *is_seen, double *weights) {
   const tacit_compiled_t *p = ctx;
   const tacit_response_t *r = &p->response;
   stream_t stream = {{uniform}, hash_of(record, p->layout.n_columns, seed)};
@@ -343,7 +370,9 @@ void tacit_program_responses(const void *ctx, const float *record, const double 
   for (size_t i = 0; i < n_all; i++) {
     bool *seen = is_seen != NULL ? &is_seen[i] : &of_one;
     *seen = true;
-    values[i] = (double)(r->distribution == NULL ? packed_number(lower + (double)i) : i < n ? draw(p, args, uniform(&stream.base), &stream, seen) : 0);
+    values[i] = (double)(r->distribution == NULL ? packed_number(lower + (double)i)
+                         : i < n                 ? draw(p, args, uniform(&stream.base), &stream, seen)
+                                                 : 0);
     weights[i] = r->distribution == NULL ? weights[i] : i < n ? 1 / (double)n : 0;
   }
   tacit_workspace_give_back(p, is_spare);
@@ -378,12 +407,14 @@ static void fill_pair(const tacit_compiled_t *p, tacit_workspace_t *workspace, s
   const tacit_graph_column_t *column = &p->graph->columns[r->value.column];
   for (size_t i = 0; i < 2; i++) {
     size_t lane = (2 * pair + i) % 16;
-    workspace->raw[r->value.column * 16 + lane] = packed_number(fmin(fmax((time - r->value.b) / r->value.a, column->lower), column->upper));
+    workspace->raw[r->value.column * 16 + lane] =
+        packed_number(fmin(fmax((time - r->value.b) / r->value.a, column->lower), column->upper));
     workspace->raw[r->seen.column * 16 + lane] = column_value(p->graph, &r->seen, i == 0);
   }
 }
 
-void tacit_program_hazards(const void *ctx, const float *record, const double *theta, const double *distribution, uint64_t seed, size_t n, float *blocks,
+void tacit_program_hazards(const void *ctx, const float *record, const double *theta,
+                           const double *distribution, uint64_t seed, size_t n, float *blocks,
                            double *weights) {
   enum { TINY = -1000, MOST = 36 }; /* 1 - exp(-36) is the last but one number below 1 */
   const tacit_compiled_t *p = ctx;
@@ -391,7 +422,8 @@ void tacit_program_hazards(const void *ctx, const float *record, const double *t
   size_t n_columns = p->layout.n_columns;
   stream_t stream = {{uniform}, hash_of(record, n_columns, seed)};
   double args[4] = {0}, other[4] = {0}, step = TACIT_FOLLOWED_HAZARD / (double)n;
-  double own = r->value.a * (double)record[r->packed[r->value.column]] + r->value.b, seen = (double)record[r->packed[r->seen.column]];
+  double own = r->value.a * (double)record[r->packed[r->value.column]] + r->value.b,
+         seen = (double)record[r->packed[r->seen.column]];
   bool is_spare;
   tacit_workspace_t *workspace = tacit_workspace_take(p, 1, &is_spare);
   if (distribution != NULL) {
@@ -403,13 +435,19 @@ void tacit_program_hazards(const void *ctx, const float *record, const double *t
   spread_record(p, record, workspace);
   double followed = hazard_at(p, args, own, 0, TACIT_FOLLOWED_HAZARD), start = 0;
   for (size_t pair = 0; pair < (2 * n + 2 + 15) / 16 * 8; pair++) {
-    double from = step * (double)pair, part = pair < n ? fmax(fmin(followed - from, step), pair == 0 ? ldexp(1, TINY) : 0) : 0;
+    double from = step * (double)pair,
+           part = pair < n ? fmax(fmin(followed - from, step), pair == 0 ? ldexp(1, TINY) : 0) : 0;
     bool is_part = part > 0;
-    weights[2 * pair] = is_part ? part : pair == n && followed < TACIT_FOLLOWED_HAZARD && fabs(r->seen.a * seen + r->seen.b) > 0.5;
-    double end = is_part && distribution != NULL ? hazard_at(p, other, time_at(p, args, from + part), start, MOST) : start;
+    weights[2 * pair] =
+        is_part ? part
+                : pair == n && followed < TACIT_FOLLOWED_HAZARD && fabs(r->seen.a * seen + r->seen.b) > 0.5;
+    double end = is_part && distribution != NULL
+                     ? hazard_at(p, other, time_at(p, args, from + part), start, MOST)
+                     : start;
     weights[2 * pair + 1] = is_part && distribution != NULL ? end - start - part : 0;
     start = end;
-    fill_pair(p, workspace, pair, is_part ? fmin(time_at(p, args, from + uniform(&stream.base) * part), own) : own);
+    fill_pair(p, workspace, pair,
+              is_part ? fmin(time_at(p, args, from + uniform(&stream.base) * part), own) : own);
     if (pair % 8 == 7) {
       finish_block(p, workspace, record, blocks + pair / 8 * n_columns * 16);
     }
@@ -417,7 +455,8 @@ void tacit_program_hazards(const void *ctx, const float *record, const double *t
   tacit_workspace_give_back(p, is_spare);
 }
 
-size_t tacit_compiled_packed(const tacit_compiled_t *p, const char *source, size_t most, size_t *columns, double *factors, double *offset) {
+size_t tacit_compiled_packed(const tacit_compiled_t *p, const char *source, size_t most, size_t *columns,
+                             double *factors, double *offset) {
   size_t n = 0;
   bool is_whole = false; /* the column as it is, beside indicators of its levels */
   *offset = 0;
@@ -446,9 +485,9 @@ static double made_up(const tacit_graph_t *g, const tacit_graph_column_t *column
   for (size_t k = 0; k < g->n_columns && !isnan(column->level); k++) {
     last = strcmp(g->columns[k].source, column->source) == 0 ? fmax(last, g->columns[k].level) : last;
   }
-  return !isnan(column->level)  ? (double)(fabs(floor(u * (last + 1)) - column->level) < 0.5)
-         : column->is_integer ? column->lower + floor(u * (width + 1))
-                              : column->lower + u * width;
+  return !isnan(column->level) ? (double)(fabs(floor(u * (last + 1)) - column->level) < 0.5)
+         : column->is_integer  ? column->lower + floor(u * (width + 1))
+                               : column->lower + u * width;
 }
 
 /* Uniform numbers of the record's sources, by position in the data of nobody. */

@@ -19,12 +19,15 @@ static tacit_node_t both(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) {
   return a == NONE ? b : b == NONE || a == b ? a : binary(g, TACIT_OP_MUL, a, b);
 }
 
-static tacit_node_t negated(tacit_graph_t *g, tacit_node_t condition) { return binary(g, TACIT_OP_EQUAL, condition, number(g, 0)); }
+static tacit_node_t negated(tacit_graph_t *g, tacit_node_t condition) {
+  return binary(g, TACIT_OP_EQUAL, condition, number(g, 0));
+}
 
 static tacit_node_t as_mask(tacit_graph_t *g, tacit_node_t condition) {
   const tacit_graph_node_t n = *tacit_graph_at(g, condition);
   bool is_truth = n.op == TACIT_OP_LESS || n.op == TACIT_OP_AT_MOST || n.op == TACIT_OP_EQUAL ||
-                  (n.op == TACIT_OP_COLUMN && g->columns[n.a].is_integer && g->columns[n.a].lower >= 0 && g->columns[n.a].upper <= 1);
+                  (n.op == TACIT_OP_COLUMN && g->columns[n.a].is_integer && g->columns[n.a].lower >= 0 &&
+                   g->columns[n.a].upper <= 1);
   return is_truth ? condition : negated(g, negated(g, condition));
 }
 
@@ -52,8 +55,8 @@ static tacit_adjoint_t sum(tacit_graph_t *g, tacit_adjoint_t a, tacit_adjoint_t 
 
 typedef struct sweep {
   tacit_graph_t *graph;
-  size_t n;                  /* nodes up to the root */
-  tacit_adjoint_t *adjoint;  /* (n); value NONE: none yet */
+  size_t n;                   /* nodes up to the root */
+  tacit_adjoint_t *adjoint;   /* (n); value NONE: none yet */
   tacit_gradient_t *gradient; /* linear and gather slopes found, not yet compared with each other */
 } sweep_t;
 
@@ -70,12 +73,14 @@ static void add(sweep_t *s, tacit_node_t to, tacit_node_t value, tacit_node_t ma
 
 static void add_slope(sweep_t *s, tacit_slope_t slope) {
   tacit_gradient_t *gradient = s->gradient;
-  if (tacit_graph_grow(s->graph, &gradient->slopes, gradient->n_slopes, &gradient->capacity, sizeof *gradient->slopes)) {
+  if (tacit_graph_grow(s->graph, &gradient->slopes, gradient->n_slopes, &gradient->capacity,
+                       sizeof *gradient->slopes)) {
     gradient->slopes[gradient->n_slopes++] = slope;
   }
 }
 
-/* A run of parameters that follow each other is a linear slope; other factors are differentiated one by one. */
+/* A run of parameters that follow each other is a linear slope; other factors are differentiated one by one.
+ */
 static void through_dot(sweep_t *s, const tacit_graph_node_t n, tacit_adjoint_t adjoint) {
   tacit_graph_t *g = s->graph;
   for (uint32_t i = 0; i < n.c;) {
@@ -89,7 +94,11 @@ static void through_dot(sweep_t *s, const tacit_graph_node_t n, tacit_adjoint_t 
       length++;
     }
     if (length > 1) {
-      add_slope(s, (tacit_slope_t){.kind = TACIT_PIECE_LINEAR, .row = shown(g, adjoint), .parameter = first.a, .n = length, .data = n.a + i});
+      add_slope(s, (tacit_slope_t){.kind = TACIT_PIECE_LINEAR,
+                                   .row = shown(g, adjoint),
+                                   .parameter = first.a,
+                                   .n = length,
+                                   .data = n.a + i});
     } else {
       add(s, g->lists[n.b + i], binary(g, TACIT_OP_MUL, adjoint.value, g->lists[n.a + i]), adjoint.mask);
     }
@@ -113,7 +122,9 @@ static void through_table(sweep_t *s, const tacit_graph_node_t n, tacit_adjoint_
       touched[e.a] = 1;
     } else if ((e.rate & TACIT_RATE_PARAMETER) != 0) {
       if (++n_hard > MAX_ELEMENTS) {
-        (void)tacit_graph_refuse(g, TACIT_ERR_ARGUMENT, "more than 512 different expressions of parameters are chosen among by one index");
+        (void)tacit_graph_refuse(
+            g, TACIT_ERR_ARGUMENT,
+            "more than 512 different expressions of parameters are chosen among by one index");
       } else if (tacit_reverse(g, element, &parts[i], NULL) != TACIT_OK) {
         break;
       }
@@ -174,7 +185,8 @@ static void through(sweep_t *s, tacit_node_t node) {
     add(s, n.b, adjoint.value, both(g, adjoint.mask, as_mask(g, n.a)));
     add(s, n.c, adjoint.value, both(g, adjoint.mask, negated(g, n.a)));
   } else if (n.op == TACIT_OP_MIN || n.op == TACIT_OP_MAX) {
-    tacit_node_t is_first = n.op == TACIT_OP_MIN ? binary(g, TACIT_OP_AT_MOST, n.a, n.b) : binary(g, TACIT_OP_AT_MOST, n.b, n.a);
+    tacit_node_t is_first =
+        n.op == TACIT_OP_MIN ? binary(g, TACIT_OP_AT_MOST, n.a, n.b) : binary(g, TACIT_OP_AT_MOST, n.b, n.a);
     add(s, n.a, adjoint.value, both(g, adjoint.mask, is_first));
     add(s, n.b, adjoint.value, both(g, adjoint.mask, negated(g, is_first)));
   } else if (n.op != TACIT_OP_PARAMETER) {
@@ -191,8 +203,8 @@ static void through(sweep_t *s, tacit_node_t node) {
 /* ---- slopes by parameters that are not each other's ---- */
 
 static bool is_same_place(const tacit_graph_t *g, const tacit_slope_t *a, const tacit_slope_t *b) {
-  if (a->kind != b->kind || a->parameter != b->parameter || a->n != b->n || a->stride != b->stride || a->index != b->index ||
-      a->first < b->first || a->first > b->first) {
+  if (a->kind != b->kind || a->parameter != b->parameter || a->n != b->n || a->stride != b->stride ||
+      a->index != b->index || a->first < b->first || a->first > b->first) {
     return false;
   }
   for (size_t j = 0; a->kind == TACIT_PIECE_LINEAR && j < a->n; j++) {
@@ -214,7 +226,8 @@ static void merge(sweep_t *s) {
     if (k == n) {
       gradient->slopes[n++] = gradient->slopes[i];
     } else {
-      gradient->slopes[k].row = binary(s->graph, TACIT_OP_ADD, gradient->slopes[k].row, gradient->slopes[i].row);
+      gradient->slopes[k].row =
+          binary(s->graph, TACIT_OP_ADD, gradient->slopes[k].row, gradient->slopes[i].row);
     }
   }
   gradient->n_slopes = n;
@@ -228,14 +241,16 @@ static size_t parameter_of(const tacit_slope_t *slope, size_t j) {
 static void expand(sweep_t *s, const tacit_slope_t slope) {
   tacit_graph_t *g = s->graph;
   if (slope.n > MAX_EXPANDED) {
-    (void)tacit_graph_refuse(g, TACIT_ERR_ARGUMENT, "more than 4096 parameters are used both through an index and otherwise");
+    (void)tacit_graph_refuse(g, TACIT_ERR_ARGUMENT,
+                             "more than 4096 parameters are used both through an index and otherwise");
   }
   for (size_t j = 0; j < slope.n && g->status == TACIT_OK; j++) {
     tacit_node_t to = g->parameters[parameter_of(&slope, j)].node;
     if (slope.kind == TACIT_PIECE_LINEAR) {
       add(s, to, binary(g, TACIT_OP_MUL, slope.row, g->lists[slope.data + j]), NONE);
     } else {
-      tacit_node_t value = number(g, slope.first + (double)j), here; /* the index is clamped to the first and the last */
+      tacit_node_t value = number(g, slope.first + (double)j),
+                   here; /* the index is clamped to the first and the last */
       here = j == 0             ? binary(g, TACIT_OP_AT_MOST, slope.index, value)
              : j + 1 == slope.n ? binary(g, TACIT_OP_AT_MOST, value, slope.index)
                                 : binary(g, TACIT_OP_EQUAL, slope.index, value);
@@ -273,12 +288,14 @@ static void separate(sweep_t *s, uint32_t *count) {
   for (size_t j = 0; j < g->n_parameters; j++) {
     tacit_node_t node = g->parameters[j].node;
     if (node < s->n && s->adjoint[node].value != NONE) {
-      add_slope(s, (tacit_slope_t){.kind = TACIT_PIECE_DENSE, .row = shown(g, s->adjoint[node]), .parameter = j, .n = 1});
+      add_slope(s, (tacit_slope_t){
+                       .kind = TACIT_PIECE_DENSE, .row = shown(g, s->adjoint[node]), .parameter = j, .n = 1});
     }
   }
 }
 
-tacit_status_t tacit_reverse(tacit_graph_t *graph, tacit_node_t root, tacit_gradient_t *gradient, tacit_error_t *err) {
+tacit_status_t tacit_reverse(tacit_graph_t *graph, tacit_node_t root, tacit_gradient_t *gradient,
+                             tacit_error_t *err) {
   *gradient = (tacit_gradient_t){0};
   sweep_t s = {.graph = graph, .n = (size_t)root + 1, .gradient = gradient};
   s.adjoint = tacit_alloc_zero(s.n, sizeof *s.adjoint);

@@ -9,11 +9,11 @@
 typedef struct tacit_slope {
   tacit_piece_kind_t kind;
   tacit_node_t row;
-  size_t parameter;           /* the first */
-  size_t n, stride;           /* linear: features; gather: parameters, and how far one is from the next */
-  uint32_t data;              /* linear: place in ->lists of the n features */
-  tacit_node_t index;         /* gather: of whole numbers */
-  double first;               /* its value for the first parameter */
+  size_t parameter;   /* the first */
+  size_t n, stride;   /* linear: features; gather: parameters, and how far one is from the next */
+  uint32_t data;      /* linear: place in ->lists of the n features */
+  tacit_node_t index; /* gather: of whole numbers */
+  double first;       /* its value for the first parameter */
 } tacit_slope_t;
 
 typedef struct tacit_gradient {
@@ -22,11 +22,12 @@ typedef struct tacit_gradient {
 } tacit_gradient_t;
 
 /*
- * The gradient of a node by all parameters; those that are not named have derivative 0. Derivatives of the branch of a condition that is
- * not taken count as 0 whatever they are: they are masked where they meet a parameter, not where the branches part, so that 0 is never
- * multiplied by an infinity.
+ * The gradient of a node by all parameters; those that are not named have derivative 0. Derivatives of the
+ * branch of a condition that is not taken count as 0 whatever they are: they are masked where they meet a
+ * parameter, not where the branches part, so that 0 is never multiplied by an infinity.
  */
-TACIT_MUST_USE tacit_status_t tacit_reverse(tacit_graph_t *graph, tacit_node_t root, tacit_gradient_t *gradient, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_reverse(tacit_graph_t *graph, tacit_node_t root,
+                                            tacit_gradient_t *gradient, tacit_error_t *err);
 void tacit_gradient_clear(tacit_gradient_t *gradient);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * tacit_graph_apply(): identities of real numbers, applied as nodes are made. Each holds wherever both sides are defined; none changes
- * which parameters a value depends on but by what does not matter to it.
+ * tacit_graph_apply(): identities of real numbers, applied as nodes are made. Each holds wherever both sides
+ * are defined; none changes which parameters a value depends on but by what does not matter to it.
  */
 #include <math.h>
 
@@ -16,17 +16,25 @@ typedef struct simplify {
 
 /* A copy, since nodes move when more are made. */
 static tacit_graph_node_t at(const tacit_graph_t *graph, tacit_node_t node) { return graph->nodes[node]; }
-static bool is(const tacit_graph_t *graph, tacit_node_t node, tacit_op_t op) { return at(graph, node).op == op; }
+static bool is(const tacit_graph_t *graph, tacit_node_t node, tacit_op_t op) {
+  return at(graph, node).op == op;
+}
 static bool is_value(const tacit_graph_t *graph, tacit_node_t node, double value) {
   return is(graph, node, TACIT_OP_CONSTANT) && at(graph, node).value == value;
 }
 static bool is_infinite(const tacit_graph_t *graph, tacit_node_t node) {
   return is(graph, node, TACIT_OP_CONSTANT) && isinf(at(graph, node).value);
 }
-static bool is_mixed(const tacit_graph_t *graph, tacit_node_t node) { return at(graph, node).rate == TACIT_RATE_MIXED; }
-static bool is_uniform(const tacit_graph_t *graph, tacit_node_t node) { return at(graph, node).rate <= TACIT_RATE_PARAMETER; }
+static bool is_mixed(const tacit_graph_t *graph, tacit_node_t node) {
+  return at(graph, node).rate == TACIT_RATE_MIXED;
+}
+static bool is_uniform(const tacit_graph_t *graph, tacit_node_t node) {
+  return at(graph, node).rate <= TACIT_RATE_PARAMETER;
+}
 
-static tacit_node_t unary(tacit_graph_t *graph, tacit_op_t op, tacit_node_t a) { return tacit_graph_apply(graph, op, a, NONE, NONE); }
+static tacit_node_t unary(tacit_graph_t *graph, tacit_op_t op, tacit_node_t a) {
+  return tacit_graph_apply(graph, op, a, NONE, NONE);
+}
 static tacit_node_t binary(tacit_graph_t *graph, tacit_op_t op, tacit_node_t a, tacit_node_t b) {
   return tacit_graph_apply(graph, op, a, b, NONE);
 }
@@ -119,7 +127,8 @@ static tacit_node_t mul(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) {
     if (is(g, x, TACIT_OP_DIV) && is_value(g, at(g, x).a, 1) && at(g, x).b == y) { /* (1 / y) y */
       return at(g, x).a;
     }
-    if (is_uniform(g, x) && is(g, y, TACIT_OP_MUL) && is_uniform(g, at(g, y).b) && !is_uniform(g, at(g, y).a)) {
+    if (is_uniform(g, x) && is(g, y, TACIT_OP_MUL) && is_uniform(g, at(g, y).b) &&
+        !is_uniform(g, at(g, y).a)) {
       return binary(g, TACIT_OP_MUL, at(g, y).a, binary(g, TACIT_OP_MUL, x, at(g, y).b));
     }
   }
@@ -186,15 +195,20 @@ static tacit_node_t power(tacit_graph_t *g, tacit_node_t a, tacit_node_t b) {
 static bool is_positive(const tacit_graph_t *g, tacit_node_t node, unsigned depth) {
   const tacit_graph_node_t n = at(g, node);
   switch (n.op) {
-    case TACIT_OP_CONSTANT: return n.value > 0 && isfinite(n.value);
-    case TACIT_OP_EXP:
-    case TACIT_OP_LOG1P_EXP:
-    case TACIT_OP_INV_LOGIT: return true;
-    case TACIT_OP_SQRT: return depth > 0 && is_positive(g, n.a, depth - 1);
-    case TACIT_OP_ADD:
-    case TACIT_OP_MUL:
-    case TACIT_OP_DIV: return depth > 0 && is_positive(g, n.a, depth - 1) && is_positive(g, n.b, depth - 1);
-    default: return false;
+  case TACIT_OP_CONSTANT:
+    return n.value > 0 && isfinite(n.value);
+  case TACIT_OP_EXP:
+  case TACIT_OP_LOG1P_EXP:
+  case TACIT_OP_INV_LOGIT:
+    return true;
+  case TACIT_OP_SQRT:
+    return depth > 0 && is_positive(g, n.a, depth - 1);
+  case TACIT_OP_ADD:
+  case TACIT_OP_MUL:
+  case TACIT_OP_DIV:
+    return depth > 0 && is_positive(g, n.a, depth - 1) && is_positive(g, n.b, depth - 1);
+  default:
+    return false;
   }
 }
 
@@ -222,16 +236,22 @@ static tacit_node_t log_one_plus(tacit_graph_t *g, tacit_node_t x) {
 static tacit_node_t logarithm(tacit_graph_t *g, tacit_node_t x) {
   const tacit_graph_node_t n = at(g, x);
   switch (n.op) {
-    case TACIT_OP_EXP: return n.a;
-    case TACIT_OP_PHI: return unary(g, TACIT_OP_LOG_PHI, n.a);
-    case TACIT_OP_INV_LOGIT:
-      return unary(g, TACIT_OP_NEG, unary(g, TACIT_OP_LOG1P_EXP, unary(g, TACIT_OP_NEG, n.a)));
-    case TACIT_OP_SQRT: return binary(g, TACIT_OP_MUL, unary(g, TACIT_OP_LOG, n.a), tacit_graph_constant(g, 0.5));
-    case TACIT_OP_ADD: return is_value(g, n.b, 1) ? log_one_plus(g, n.a) : NONE;
-    case TACIT_OP_SUB: return is_value(g, n.a, 1) ? log_one_plus(g, unary(g, TACIT_OP_NEG, n.b)) : NONE;
-    case TACIT_OP_DIV:
-      return is_value(g, n.a, 1) ? unary(g, TACIT_OP_NEG, unary(g, TACIT_OP_LOG, n.b)) : NONE;
-    default: return NONE;
+  case TACIT_OP_EXP:
+    return n.a;
+  case TACIT_OP_PHI:
+    return unary(g, TACIT_OP_LOG_PHI, n.a);
+  case TACIT_OP_INV_LOGIT:
+    return unary(g, TACIT_OP_NEG, unary(g, TACIT_OP_LOG1P_EXP, unary(g, TACIT_OP_NEG, n.a)));
+  case TACIT_OP_SQRT:
+    return binary(g, TACIT_OP_MUL, unary(g, TACIT_OP_LOG, n.a), tacit_graph_constant(g, 0.5));
+  case TACIT_OP_ADD:
+    return is_value(g, n.b, 1) ? log_one_plus(g, n.a) : NONE;
+  case TACIT_OP_SUB:
+    return is_value(g, n.a, 1) ? log_one_plus(g, unary(g, TACIT_OP_NEG, n.b)) : NONE;
+  case TACIT_OP_DIV:
+    return is_value(g, n.a, 1) ? unary(g, TACIT_OP_NEG, unary(g, TACIT_OP_LOG, n.b)) : NONE;
+  default:
+    return NONE;
   }
 }
 
@@ -252,18 +272,25 @@ static tacit_node_t negation(tacit_graph_t *g, tacit_node_t x) {
 static tacit_node_t one_operand(tacit_graph_t *g, tacit_op_t op, tacit_node_t x) {
   const tacit_graph_node_t n = at(g, x);
   switch (op) {
-    case TACIT_OP_NEG: return negation(g, x);
-    case TACIT_OP_LOG: return logarithm(g, x);
-    case TACIT_OP_LOG1P: return log_one_plus(g, x);
-    case TACIT_OP_EXP: return n.op == TACIT_OP_LOG ? n.a : NONE;
-    case TACIT_OP_ABS: return n.op == TACIT_OP_ABS || n.op == TACIT_OP_EXP ? x : NONE;
-    case TACIT_OP_SQRT: return n.op == TACIT_OP_MUL && n.a == n.b ? unary(g, TACIT_OP_ABS, n.a) : NONE;
-    case TACIT_OP_LOG1M_EXP: /* log(1 - e^-log(1 + e^y)) */
-      if (n.op == TACIT_OP_NEG && is(g, n.a, TACIT_OP_LOG1P_EXP)) {
-        return unary(g, TACIT_OP_NEG, unary(g, TACIT_OP_LOG1P_EXP, unary(g, TACIT_OP_NEG, at(g, n.a).a)));
-      }
-      return NONE;
-    default: return NONE;
+  case TACIT_OP_NEG:
+    return negation(g, x);
+  case TACIT_OP_LOG:
+    return logarithm(g, x);
+  case TACIT_OP_LOG1P:
+    return log_one_plus(g, x);
+  case TACIT_OP_EXP:
+    return n.op == TACIT_OP_LOG ? n.a : NONE;
+  case TACIT_OP_ABS:
+    return n.op == TACIT_OP_ABS || n.op == TACIT_OP_EXP ? x : NONE;
+  case TACIT_OP_SQRT:
+    return n.op == TACIT_OP_MUL && n.a == n.b ? unary(g, TACIT_OP_ABS, n.a) : NONE;
+  case TACIT_OP_LOG1M_EXP: /* log(1 - e^-log(1 + e^y)) */
+    if (n.op == TACIT_OP_NEG && is(g, n.a, TACIT_OP_LOG1P_EXP)) {
+      return unary(g, TACIT_OP_NEG, unary(g, TACIT_OP_LOG1P_EXP, unary(g, TACIT_OP_NEG, at(g, n.a).a)));
+    }
+    return NONE;
+  default:
+    return NONE;
   }
 }
 
@@ -280,7 +307,8 @@ static bool known_range(const tacit_graph_t *g, tacit_node_t node, double *low, 
   if (n.rate == TACIT_RATE_DATA && tacit_graph_affine(g, node, &of)) {
     const tacit_graph_column_t *c = &g->columns[of.column];
     double x = of.a * c->lower + of.b, y = of.a * c->upper + of.b;
-    double slack = of.b < 0 || of.b > 0 ? 1e-6 * (fabs(x) + fabs(y)) : 0; /* of a multiple the sign is exact */
+    double slack =
+        of.b < 0 || of.b > 0 ? 1e-6 * (fabs(x) + fabs(y)) : 0; /* of a multiple the sign is exact */
     *low = fmin(x, y) - fmax(slack, 1e-6 * fabs(fmin(x, y)));
     *high = fmax(x, y) + fmax(slack, 1e-6 * fabs(fmax(x, y)));
     return true;
@@ -304,7 +332,9 @@ static tacit_node_t comparison(tacit_graph_t *g, tacit_op_t op, tacit_node_t a, 
     return NONE;
   }
   bool must = op == TACIT_OP_LESS ? a_high < b_low : op == TACIT_OP_AT_MOST ? a_high <= b_low : false;
-  bool cannot = op == TACIT_OP_LESS ? a_low >= b_high : op == TACIT_OP_AT_MOST ? a_low > b_high : a_high < b_low || b_high < a_low;
+  bool cannot = op == TACIT_OP_LESS      ? a_low >= b_high
+                : op == TACIT_OP_AT_MOST ? a_low > b_high
+                                         : a_high < b_low || b_high < a_low;
   return must || cannot ? tacit_graph_constant(g, must) : NONE;
 }
 
@@ -327,26 +357,38 @@ static tacit_node_t select_(tacit_graph_t *g, tacit_node_t condition, tacit_node
 
 static tacit_node_t simplified(const simplify_t *s) {
   switch (s->op) {
-    case TACIT_OP_ADD: return add(s->graph, s->a, s->b);
-    case TACIT_OP_SUB: return sub(s->graph, s->a, s->b);
-    case TACIT_OP_MUL: return mul(s->graph, s->a, s->b);
-    case TACIT_OP_DIV: return div_(s->graph, s->a, s->b);
-    case TACIT_OP_POW: return power(s->graph, s->a, s->b);
-    case TACIT_OP_MIN:
-    case TACIT_OP_MAX: return s->a == s->b ? s->a : NONE;
-    case TACIT_OP_LGAMMA_DIFF:
-    case TACIT_OP_DIGAMMA_DIFF: return is_value(s->graph, s->b, 0) ? s->b : NONE;
-    case TACIT_OP_LESS:
-    case TACIT_OP_AT_MOST:
-    case TACIT_OP_EQUAL: return comparison(s->graph, s->op, s->a, s->b);
-    case TACIT_OP_LOG_ADD_EXP:
-      return is_value(s->graph, s->a, -INFINITY) ? s->b : is_value(s->graph, s->b, -INFINITY) ? s->a : NONE;
-    case TACIT_OP_SELECT: return select_(s->graph, s->a, s->b, s->c);
-    default: return s->b == NONE ? one_operand(s->graph, s->op, s->a) : NONE;
+  case TACIT_OP_ADD:
+    return add(s->graph, s->a, s->b);
+  case TACIT_OP_SUB:
+    return sub(s->graph, s->a, s->b);
+  case TACIT_OP_MUL:
+    return mul(s->graph, s->a, s->b);
+  case TACIT_OP_DIV:
+    return div_(s->graph, s->a, s->b);
+  case TACIT_OP_POW:
+    return power(s->graph, s->a, s->b);
+  case TACIT_OP_MIN:
+  case TACIT_OP_MAX:
+    return s->a == s->b ? s->a : NONE;
+  case TACIT_OP_LGAMMA_DIFF:
+  case TACIT_OP_DIGAMMA_DIFF:
+    return is_value(s->graph, s->b, 0) ? s->b : NONE;
+  case TACIT_OP_LESS:
+  case TACIT_OP_AT_MOST:
+  case TACIT_OP_EQUAL:
+    return comparison(s->graph, s->op, s->a, s->b);
+  case TACIT_OP_LOG_ADD_EXP:
+    return is_value(s->graph, s->a, -INFINITY) ? s->b : is_value(s->graph, s->b, -INFINITY) ? s->a : NONE;
+  case TACIT_OP_SELECT:
+    return select_(s->graph, s->a, s->b, s->c);
+  default:
+    return s->b == NONE ? one_operand(s->graph, s->op, s->a) : NONE;
   }
 }
 
-static bool commutes(tacit_op_t op) { return op == TACIT_OP_ADD || op == TACIT_OP_MUL || op == TACIT_OP_EQUAL || op == TACIT_OP_LOG_ADD_EXP; }
+static bool commutes(tacit_op_t op) {
+  return op == TACIT_OP_ADD || op == TACIT_OP_MUL || op == TACIT_OP_EQUAL || op == TACIT_OP_LOG_ADD_EXP;
+}
 
 /* What is known earlier comes second, and of the same rate what was made later. */
 static bool is_out_of_order(const tacit_graph_t *graph, tacit_node_t a, tacit_node_t b) {
@@ -354,7 +396,8 @@ static bool is_out_of_order(const tacit_graph_t *graph, tacit_node_t a, tacit_no
   return rate_a != rate_b ? rate_a < rate_b : a > b;
 }
 
-tacit_node_t tacit_graph_apply(tacit_graph_t *graph, tacit_op_t op, tacit_node_t a, tacit_node_t b, tacit_node_t c) {
+tacit_node_t tacit_graph_apply(tacit_graph_t *graph, tacit_op_t op, tacit_node_t a, tacit_node_t b,
+                               tacit_node_t c) {
   tacit_node_t operand[3] = {a, b, c};
   unsigned arity = tacit_op_arity(op), rate = 0;
   bool all_constant = true;
@@ -383,9 +426,7 @@ tacit_node_t tacit_graph_apply(tacit_graph_t *graph, tacit_op_t op, tacit_node_t
   if (node != NONE || graph->status != TACIT_OK) {
     return node;
   }
-  return tacit_graph_intern(graph, (tacit_graph_node_t){.op = (uint8_t)op,
-                                                        .rate = (uint8_t)rate,
-                                                        .a = operand[0],
-                                                        .b = operand[1],
-                                                        .c = c});
+  return tacit_graph_intern(
+      graph, (tacit_graph_node_t){
+                 .op = (uint8_t)op, .rate = (uint8_t)rate, .a = operand[0], .b = operand[1], .c = c});
 }

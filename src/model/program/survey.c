@@ -35,18 +35,24 @@ bool tacit_layout_add(tacit_layout_t *layout, size_t n, const uint32_t *nodes) {
 /* In about the time of an addition. */
 static float cost_of(tacit_op_t op) {
   switch (op) {
-    case TACIT_OP_CONSTANT:
-    case TACIT_OP_COLUMN:
-    case TACIT_OP_PARAMETER: return 0;
-    case TACIT_OP_LOOKUP: return 2;
-    case TACIT_OP_DIV:
-    case TACIT_OP_SQRT: return 3;
-    case TACIT_OP_LGAMMA_DIFF:
-    case TACIT_OP_DIGAMMA_DIFF: return 160;
-    case TACIT_OP_LGAMMA:
-    case TACIT_OP_DIGAMMA:
-    case TACIT_OP_TRIGAMMA: return 60;
-    default: return op >= TACIT_OP_EXP || op == TACIT_OP_POW ? 12 : 1;
+  case TACIT_OP_CONSTANT:
+  case TACIT_OP_COLUMN:
+  case TACIT_OP_PARAMETER:
+    return 0;
+  case TACIT_OP_LOOKUP:
+    return 2;
+  case TACIT_OP_DIV:
+  case TACIT_OP_SQRT:
+    return 3;
+  case TACIT_OP_LGAMMA_DIFF:
+  case TACIT_OP_DIGAMMA_DIFF:
+    return 160;
+  case TACIT_OP_LGAMMA:
+  case TACIT_OP_DIGAMMA:
+  case TACIT_OP_TRIGAMMA:
+    return 60;
+  default:
+    return op >= TACIT_OP_EXP || op == TACIT_OP_POW ? 12 : 1;
   }
 }
 

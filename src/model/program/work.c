@@ -10,12 +10,13 @@ struct tacit_work {
   size_t capacity, n_prepared;
   double *theta; /* (capacity, dim), what it is prepared for; made when dim is known */
   size_t theta_size;
-  size_t size;                  /* of a number */
-  double *inputs, *once;        /* (n_inputs, 16), (n_uniforms, 16) */
-  double *scalars;              /* (n_scalars) */
-  double *filled;               /* (TACIT_CHUNK_BLOCKS, most tables, 16) */
-  float *values;                /* (TACIT_CHUNK_BLOCKS, 16): of a table's column */
-  void *uniforms, *each_scalars; /* (capacity, n_uniforms, 16), (capacity, n_scalars) of the kernel's numbers */
+  size_t size;           /* of a number */
+  double *inputs, *once; /* (n_inputs, 16), (n_uniforms, 16) */
+  double *scalars;       /* (n_scalars) */
+  double *filled;        /* (TACIT_CHUNK_BLOCKS, most tables, 16) */
+  float *values;         /* (TACIT_CHUNK_BLOCKS, 16): of a table's column */
+  void *uniforms,
+      *each_scalars; /* (capacity, n_uniforms, 16), (capacity, n_scalars) of the kernel's numbers */
   void *registers, *stash;
 };
 
@@ -43,8 +44,9 @@ tacit_work_t *tacit_work_new(const tacit_kernel_t *kernel, size_t n_theta) {
   work->each_scalars = tacit_alloc_zero(n_theta, kernel->n_scalars * work->size);
   work->registers = tacit_alloc_zero(n_registers, TACIT_CHUNK_BLOCKS * 16 * sizeof(double));
   work->stash = tacit_alloc_zero(kernel->each.n_dots, TACIT_CHUNK_BLOCKS * 16 * work->size);
-  if (work->inputs == NULL || work->once == NULL || work->scalars == NULL || work->filled == NULL || work->values == NULL ||
-      work->uniforms == NULL || work->each_scalars == NULL || work->registers == NULL || work->stash == NULL) {
+  if (work->inputs == NULL || work->once == NULL || work->scalars == NULL || work->filled == NULL ||
+      work->values == NULL || work->uniforms == NULL || work->each_scalars == NULL ||
+      work->registers == NULL || work->stash == NULL) {
     tacit_work_free(work);
     return NULL;
   }
@@ -91,7 +93,8 @@ static void fill(tacit_work_t *work, const tacit_fill_t *fill) {
     tacit_machine()->run_double(&fill->code, &frame);
     for (size_t i = 0; i < n * 16 && from * 16 + i < fill->n_values; i++) {
       for (size_t t = 0; t < fill->n_tables; t++) {
-        work->scalars[fill->scalars[t] + from * 16 + i] = work->filled[(i / 16 * fill->n_tables + t) * 16 + i % 16];
+        work->scalars[fill->scalars[t] + from * 16 + i] =
+            work->filled[(i / 16 * fill->n_tables + t) * 16 + i % 16];
       }
     }
   }
@@ -112,13 +115,18 @@ static void prepare_one(tacit_work_t *work, size_t k, const double *theta) {
   for (size_t i = 0; i < kernel->n_inputs * 16; i++) {
     work->inputs[i] = theta[tacit_graph_at(kernel->graph, kernel->inputs[i / 16])->a];
   }
-  tacit_frame_t frame = {
-      .n_blocks = 1, .registers = work->registers, .uniforms = work->inputs, .out = work->once, .out_stride = kernel->n_uniforms * 16};
+  tacit_frame_t frame = {.n_blocks = 1,
+                         .registers = work->registers,
+                         .uniforms = work->inputs,
+                         .out = work->once,
+                         .out_stride = kernel->n_uniforms * 16};
   tacit_machine()->run_double(&kernel->once, &frame);
   for (size_t i = 0; i < kernel->n_scalars; i++) {
     const tacit_graph_node_t *n = tacit_graph_at(kernel->graph, kernel->scalars[i]);
     bool is_uniform = kernel->scalar_uniform[i] != UINT32_MAX;
-    work->scalars[i] = is_uniform ? work->once[kernel->scalar_uniform[i] * 16] : n->op == TACIT_OP_PARAMETER ? theta[n->a] : n->value;
+    work->scalars[i] = is_uniform                    ? work->once[kernel->scalar_uniform[i] * 16]
+                       : n->op == TACIT_OP_PARAMETER ? theta[n->a]
+                                                     : n->value;
   }
   for (size_t f = 0; f < kernel->n_fills; f++) {
     fill(work, &kernel->fills[f]);
@@ -129,7 +137,8 @@ static void prepare_one(tacit_work_t *work, size_t k, const double *theta) {
 
 void tacit_work_prepare(tacit_work_t *work, size_t n_theta, size_t dim, const double *theta) {
   size_t size = n_theta * dim;
-  if (work->n_prepared >= n_theta && work->theta != NULL && memcmp(work->theta, theta, size * sizeof *theta) == 0) {
+  if (work->n_prepared >= n_theta && work->theta != NULL &&
+      memcmp(work->theta, theta, size * sizeof *theta) == 0) {
     return;
   }
   unsigned before = tacit_machine_begin();
@@ -149,7 +158,8 @@ void tacit_work_prepare(tacit_work_t *work, size_t n_theta, size_t dim, const do
   }
 }
 
-void tacit_work_run(tacit_work_t *work, const float *block, size_t n_blocks, size_t n_theta, size_t out_stride, void *out) {
+void tacit_work_run(tacit_work_t *work, const float *block, size_t n_blocks, size_t n_theta,
+                    size_t out_stride, void *out) {
   const tacit_kernel_t *kernel = work->kernel;
   const tacit_machine_t *machine = tacit_machine();
   size_t block_stride = kernel->layout->n_columns * 16;
@@ -159,17 +169,18 @@ void tacit_work_run(tacit_work_t *work, const float *block, size_t n_blocks, siz
     for (size_t k = 0; k < n_theta; k++) {
       char *scalars = (char *)work->each_scalars + k * n_scalars;
       bool has_second = k % 2 == 0 && k + 1 < n_theta;
-      tacit_frame_t frame = {.block = block != NULL ? block + from * block_stride : NULL, /* what runs once has no records */
-                             .block_stride = block_stride,
-                             .n_blocks = n_blocks - from < TACIT_CHUNK_BLOCKS ? n_blocks - from : TACIT_CHUNK_BLOCKS,
-                             .registers = work->registers,
-                             .uniforms = (char *)work->uniforms + k * n_uniforms,
-                             .scalars = scalars,
-                             .scalars_2 = has_second ? scalars + n_scalars : NULL,
-                             .stash = work->stash,
-                             .has_stash = k % 2 == 1,
-                             .out = (char *)out + (from * out_stride + k * kernel->n_roots * 16) * work->size,
-                             .out_stride = out_stride};
+      tacit_frame_t frame = {
+          .block = block != NULL ? block + from * block_stride : NULL, /* what runs once has no records */
+          .block_stride = block_stride,
+          .n_blocks = n_blocks - from < TACIT_CHUNK_BLOCKS ? n_blocks - from : TACIT_CHUNK_BLOCKS,
+          .registers = work->registers,
+          .uniforms = (char *)work->uniforms + k * n_uniforms,
+          .scalars = scalars,
+          .scalars_2 = has_second ? scalars + n_scalars : NULL,
+          .stash = work->stash,
+          .has_stash = k % 2 == 1,
+          .out = (char *)out + (from * out_stride + k * kernel->n_roots * 16) * work->size,
+          .out_stride = out_stride};
       (kernel->is_double ? machine->run_double : machine->run_float)(&kernel->each, &frame);
     }
   }

@@ -9,10 +9,12 @@
 
 typedef struct tacit_written {
   char *text;          /* owned */
-  tacit_names_t names; /* of coefficients on the scale of the columns: labels as of all formulas, names as the program has them */
+  tacit_names_t names; /* of coefficients on the scale of the columns: labels as of all formulas, names as the
+                          program has them */
 } tacit_written_t;
 
-/* Priors of coefficients that take the place of the written ones: of the coefficients as reported, or of the features in [-1, 1]. */
+/* Priors of coefficients that take the place of the written ones: of the coefficients as reported, or of the
+ * features in [-1, 1]. */
 typedef struct tacit_written_priors {
   const tacit_prior_entry_t *entries; /* shape (n) */
   size_t n;
@@ -20,9 +22,9 @@ typedef struct tacit_written_priors {
 } tacit_written_priors_t;
 
 /* As tacit_program_of_formula(), with priors (NULL: none); clear in either case. */
-TACIT_MUST_USE tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, const char *family,
-                                                const tacit_schema_t *schema, const tacit_written_priors_t *priors,
-                                                tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula,
+                                                const char *family, const tacit_schema_t *schema,
+                                                const tacit_written_priors_t *priors, tacit_error_t *err);
 void tacit_written_clear(tacit_written_t *written);
 
 #endif

@@ -6,11 +6,11 @@
 #include "base/memory.h"
 #include "fit/fit_internal.h"
 
-static const char not_categorical[] =
-    "method noise-aware is for family bernoulli, gaussian or poisson; for %s use --method dp-hmc or dp-penalty";
+static const char not_categorical[] = "method noise-aware is for family bernoulli, gaussian or poisson; for "
+                                      "%s use --method dp-hmc or dp-penalty";
 
-static const char cannot_drop[] =
-    "method noise-aware cannot leave out some rows of a unit (missing: drop of '%s'): use --method dp-hmc or dp-penalty";
+static const char cannot_drop[] = "method noise-aware cannot leave out some rows of a unit (missing: drop of "
+                                  "'%s'): use --method dp-hmc or dp-penalty";
 
 /* Of a regression its features, of a program its parameters. */
 size_t tacit_fit_aware_dim(const tacit_fit_t *fit) {
@@ -18,10 +18,11 @@ size_t tacit_fit_aware_dim(const tacit_fit_t *fit) {
 }
 
 const char *tacit_fit_chain_setting(const tacit_fit_t *fit) {
-  static const char *const names[] = {"clip-grad", "clip-ratio", "noise-grad", "noise-ratio", "step-size", "leapfrog",
-                                      "proposal", "no-jitter", "no-reuse", "metric-file", "init", "temperature",
-                                      "acceptance", "sigma", "kappa", "cap", "sampling-rate", "variance",
-                                      "friction", "step-decay", "max-batch", "metric", "clip-share"};
+  static const char *const names[] = {
+      "clip-grad",  "clip-ratio", "noise-grad", "noise-ratio", "step-size",     "leapfrog",
+      "proposal",   "no-jitter",  "no-reuse",   "metric-file", "init",          "temperature",
+      "acceptance", "sigma",      "kappa",      "cap",         "sampling-rate", "variance",
+      "friction",   "step-decay", "max-batch",  "metric",      "clip-share"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (tacit_fit_has(fit, names[i])) {
       return names[i];
@@ -36,13 +37,15 @@ tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err)
     return TACIT_OK;
   }
   if (fit->family == TACIT_FAMILY_CATEGORICAL && tacit_fit_has(fit, "method")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", not_categorical, tacit_family_string(fit->family));
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", not_categorical,
+                           tacit_family_string(fit->family));
   }
   const char *name = tacit_fit_chain_setting(fit);
   if (name != NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name,
-                           "--%s is for methods that release at every step; leave it out, or use --method dp-hmc or dp-penalty",
-                           name);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, name,
+        "--%s is for methods that release at every step; leave it out, or use --method dp-hmc or dp-penalty",
+        name);
   }
   return TACIT_OK;
 }
@@ -61,12 +64,15 @@ static bool has_program_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBS
   const tacit_record_model_t *records = &fit->model.records;
   if (records->others == NULL && records->hazards == NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
-             "method noise-aware simulates a program's outcomes, and here it cannot: %s; use --method dp-hmc or dp-penalty",
+             "method noise-aware simulates a program's outcomes, and here it cannot: %s; use --method dp-hmc "
+             "or dp-penalty",
              records->no_others != NULL ? records->no_others : "it is not known how they arise");
   } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
   } else if (records->dim > TACIT_NOISE_AWARE_MAX_NARROW) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "the program has %zu parameters; method noise-aware takes at most %d: use --method dp-hmc or dp-penalty",
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
+             "the program has %zu parameters; method noise-aware takes at most %d: use --method dp-hmc or "
+             "dp-penalty",
              records->dim, (int)TACIT_NOISE_AWARE_MAX_NARROW);
   } else {
     return false;
@@ -86,20 +92,28 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
   } else if (tacit_schema_unit(fit->schema) != NULL && fit->family == TACIT_FAMILY_GAUSSIAN) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
-             "of family gaussian method noise-aware protects one row, not all rows of a unit as the schema asks: fit its program, which "
-             "takes them (tacit model write, then tacit fit FILE.stan), or use --method dp-hmc or dp-penalty");
+    snprintf(
+        text, TACIT_FIT_OBSTACLE_SIZE,
+        "of family gaussian method noise-aware protects one row, not all rows of a unit as the schema asks: "
+        "fit its program, which "
+        "takes them (tacit model write, then tacit fit FILE.stan), or use --method dp-hmc or dp-penalty");
   } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
   } else if (!tacit_design_has_intercept(fit->design)) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
-             "method noise-aware needs an intercept: leave out '+ 0' or '- 1', or fit the program of tacit model write");
+             "method noise-aware needs an intercept: leave out '+ 0' or '- 1', or fit the program of tacit "
+             "model write");
   } else if (d > (size_t)most) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "the formula has %zu features, the intercept included; method noise-aware takes at most %d%s", d, most,
-             is_wide ? "" : fit->family == TACIT_FAMILY_GAUSSIAN ? " of family gaussian" : " where a unit may have several rows");
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
+             "the formula has %zu features, the intercept included; method noise-aware takes at most %d%s", d,
+             most,
+             is_wide                                ? ""
+             : fit->family == TACIT_FAMILY_GAUSSIAN ? " of family gaussian"
+                                                    : " where a unit may have several rows");
   } else if (fit->family != TACIT_FAMILY_GAUSSIAN && !tacit_family_has_moments(fit->family, upper)) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
-                                            "with it; the schema says %g",
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
+             "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
+             "with it; the schema says %g",
              (int)TACIT_FAMILY_MAX_COUNT, upper);
   } else {
     return false;
@@ -125,7 +139,8 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
   tacit_design_response_range(fit->design, &lower, &upper);
   settings.family = fit->family;
   settings.upper = upper;
-  settings.known_sd = fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
+  settings.known_sd =
+      fit->known_sd > 0 ? 2 * fit->known_sd / (upper - lower) : 0; /* the response is mapped to [-1, 1] */
   return settings;
 }
 
@@ -138,8 +153,10 @@ static tacit_status_t measure(tacit_fit_t *fit, tacit_error_t *err) {
 tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
   char text[TACIT_FIT_OBSTACLE_SIZE];
   if (fit->method == NULL) { /* methods are compared */
-    tacit_status_t status = fit->design != NULL || tacit_fit_aware_obstacle(fit, text) ? TACIT_OK : measure(fit, err);
-    return status == TACIT_ERR_NUMERIC ? TACIT_OK : status; /* program_noise is 0: the method's line says why */
+    tacit_status_t status =
+        fit->design != NULL || tacit_fit_aware_obstacle(fit, text) ? TACIT_OK : measure(fit, err);
+    return status == TACIT_ERR_NUMERIC ? TACIT_OK
+                                       : status; /* program_noise is 0: the method's line says why */
   }
   if (!fit->method->is_one_off) {
     return TACIT_OK;
@@ -152,7 +169,8 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
     fall_back(fit, text);
     return TACIT_OK;
   }
-  if (fit->design == NULL && (fit->n_of > 0 || fit->checked != NULL || fit->is_part)) { /* forecasts are for the fit that spends */
+  if (fit->design == NULL &&
+      (fit->n_of > 0 || fit->checked != NULL || fit->is_part)) { /* forecasts are for the fit that spends */
     fit->aware = tacit_fit_aware_settings(fit);
     return TACIT_OK;
   }
@@ -161,7 +179,8 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
     if (is_asked || (status == TACIT_OK && fit->aware.program_noise > 0) || status == TACIT_ERR_MEMORY) {
       return status;
     }
-    fall_back(fit, status == TACIT_OK ? "method noise-aware needs records that tell something of every parameter, and of some these tell nothing"
+    fall_back(fit, status == TACIT_OK ? "method noise-aware needs records that tell something of every "
+                                        "parameter, and of some these tell nothing"
                                       : err->message);
     return TACIT_OK;
   }
@@ -179,9 +198,7 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
 }
 
 /* Less what rounding of the charges could add. */
-double tacit_fit_aware_rho(const tacit_fit_t *fit) {
-  return tacit_budget_rho(fit->budget) * (1 - 1e-9);
-}
+double tacit_fit_aware_rho(const tacit_fit_t *fit) { return tacit_budget_rho(fit->budget) * (1 - 1e-9); }
 
 size_t tacit_fit_aware_n_releases(const tacit_fit_t *fit) {
   tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];

@@ -1,4 +1,5 @@
-/* Private checks of a fit: how its records lie beside its predictions, as one more release, charged like any other. */
+/* Private checks of a fit: how its records lie beside its predictions, as one more release, charged like any
+ * other. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static const double pearson_reach = 3;
 /* What a check needs of the fit: coefficients of scaled features. */
 typedef struct checked {
   size_t d, n_draws;
-  double sd, sd_error; /* gaussian: of residuals in units of the mapped response, and its relative posterior sd */
+  double sd,
+      sd_error; /* gaussian: of residuals in units of the mapped response, and its relative posterior sd */
   double theta[TACIT_NOISE_AWARE_MAX_FEATURES];
   double *draws; /* (n_draws, d) */
   double *rows;  /* (N_ROWS, d): of the pseudo-population */
@@ -43,23 +45,27 @@ static tacit_status_t compare_schema(const tacit_fit_t *fit, const char *path, t
   TACIT_THEN(status, tacit_file_read(path, TACIT_SCHEMA_MAX_BYTES, &text, &n, err));
   TACIT_THEN(status, tacit_fit_keep_schema(other, text, n, path, err));
   if (status == TACIT_OK && strcmp(other->schema_text, fit->schema_text) != 0) {
-    status = tacit_error_set(err, TACIT_ERR_DATA, "schema", "%s is not the schema of the fit: leave out --schema to take the fit's own", path);
+    status =
+        tacit_error_set(err, TACIT_ERR_DATA, "schema",
+                        "%s is not the schema of the fit: leave out --schema to take the fit's own", path);
   }
   tacit_free(text);
   tacit_fit_free(other);
   return status;
 }
 
-tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const char *schema, tacit_error_t *err) {
+tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const char *schema,
+                                     tacit_error_t *err) {
   tacit_fit_t *of;
   *fit = NULL;
   tacit_status_t status = tacit_fit_reopen(&of, path, err);
   TACIT_THEN(status, tacit_fit_prepare_kept(of, err));
   if (status == TACIT_OK && of->program == NULL && tacit_schema_unit(of->schema) != NULL) {
-    status = tacit_error_set(
-        err, TACIT_ERR_ARGUMENT, "unit",
-        "fits of families bernoulli, poisson and gaussian are checked by units of one record, and here a unit may have several rows: fit the program "
-        "(tacit model write, then tacit fit FILE.stan), which is checked by units of any");
+    status =
+        tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
+                        "fits of families bernoulli, poisson and gaussian are checked by units of one "
+                        "record, and here a unit may have several rows: fit the program "
+                        "(tacit model write, then tacit fit FILE.stan), which is checked by units of any");
   }
   TACIT_THEN(status, tacit_fit_new(fit, of->formula, err));
   if (status != TACIT_OK) {
@@ -68,12 +74,15 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
   }
   (*fit)->checked = of;
   (*fit)->checked_path = tacit_strdup(path);
-  status =
-      (*fit)->checked_path != NULL ? tacit_fit_keep_schema(*fit, of->schema_text, of->schema_length, of->schema_name, err) : tacit_error_memory(err);
+  status = (*fit)->checked_path != NULL
+               ? tacit_fit_keep_schema(*fit, of->schema_text, of->schema_length, of->schema_name, err)
+               : tacit_error_memory(err);
   TACIT_THEN(status, compare_schema(*fit, schema, err));
   static const char *const same[] = {"family", "followed-to-bound"};
   for (size_t i = 0; i < 2 && status == TACIT_OK; i++) {
-    status = tacit_fit_has(of, same[i]) ? tacit_settings_set(&(*fit)->given, same[i], tacit_fit_value(of, same[i]), err) : TACIT_OK;
+    status = tacit_fit_has(of, same[i])
+                 ? tacit_settings_set(&(*fit)->given, same[i], tacit_fit_value(of, same[i]), err)
+                 : TACIT_OK;
   }
   TACIT_THEN(status, tacit_settings_set(&(*fit)->given, "method", "noise-aware", err));
   if (status != TACIT_OK) {
@@ -84,16 +93,15 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
 }
 
 tacit_event_t tacit_fit_check_event(const tacit_fit_t *fit) {
-  tacit_event_t event = {.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 1 / sqrt(2 * tacit_fit_aware_rho(fit)), .count = 1};
+  tacit_event_t event = {
+      .kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = 1 / sqrt(2 * tacit_fit_aware_rho(fit)), .count = 1};
   strcpy(event.label, TACIT_FIT_CHECK_LABEL);
   return event;
 }
 
 /* ---- what the fit predicts ---- */
 
-static bool is_gaussian(const tacit_fit_t *fit) {
-  return fit->family == TACIT_FAMILY_GAUSSIAN;
-}
+static bool is_gaussian(const tacit_fit_t *fit) { return fit->family == TACIT_FAMILY_GAUSSIAN; }
 
 /* The response is what predictors speak of, but for a gaussian: centre + half times that. */
 static void scale_of_response(const tacit_fit_t *fit, double *centre, double *half) {
@@ -120,14 +128,16 @@ static void take_sd(const tacit_fit_t *fit, const tacit_draws_t *draws, checked_
 }
 
 /* Coefficients of scaled features from those reported: eta = sum b_j (centre_j + half_j z_j). */
-static tacit_status_t take_draws(const tacit_fit_t *fit, const tacit_report_read_t *read, checked_t *c, tacit_error_t *err) {
+static tacit_status_t take_draws(const tacit_fit_t *fit, const tacit_report_read_t *read, checked_t *c,
+                                 tacit_error_t *err) {
   const tacit_draws_t *draws = &read->draws;
   size_t n_kept = tacit_draws_n_kept(draws), all = n_kept * draws->n_chains, step = all / MOST_DRAWS + 1;
   double middle, unit;
   scale_of_response(fit, &middle, &unit);
   if (draws->n_reported != c->d + (is_gaussian(fit) && !(fit->checked->known_sd > 0))) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "draws", "the draws are of %zu quantities, the formula has %zu coefficients", draws->n_reported,
-                           c->d);
+    return tacit_error_set(err, TACIT_ERR_DATA, "draws",
+                           "the draws are of %zu quantities, the formula has %zu coefficients",
+                           draws->n_reported, c->d);
   }
   for (size_t i = 0; i < all; i++) {
     const double *row = tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept);
@@ -149,7 +159,8 @@ static tacit_status_t take_draws(const tacit_fit_t *fit, const tacit_report_read
   return TACIT_OK;
 }
 
-static tacit_family_moments_t moments_of(const tacit_fit_t *fit, const checked_t *c, const double *theta, const double *row) {
+static tacit_family_moments_t moments_of(const tacit_fit_t *fit, const checked_t *c, const double *theta,
+                                         const double *row) {
   double eta = 0;
   for (size_t j = 0; j < c->d; j++) {
     eta += theta[j] * row[j];
@@ -188,10 +199,11 @@ static tacit_status_t predict(const tacit_fit_t *fit, checked_t *c, tacit_error_
 /* ---- the table ---- */
 
 /*
- * What the pseudo-rows of a bin say: their share, mean prediction, variance of a residual, and how far draws of the posterior move the latter's mean.
+ * What the pseudo-rows of a bin say: their share, mean prediction, variance of a residual, and how far draws
+ * of the posterior move the latter's mean.
  */
-static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tacit_fit_check_bin_t *bin, double *share, double *variance,
-                       double *doubt) {
+static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tacit_fit_check_bin_t *bin,
+                       double *share, double *variance, double *doubt) {
   bool is_raw = fit->family == TACIT_FAMILY_BERNOULLI;
   double n = 0, sum = 0, square = 0;
   *variance = *doubt = bin->predicted = 0;
@@ -226,20 +238,26 @@ static void expect_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, tac
 
 double tacit_fit_check_count(const tacit_fit_check_bin_t *bin, double expected) {
   expected = fmax(expected, 1);
-  double prior = 1 / (share_doubt * expected * share_doubt * expected), released = bin->count_sd > 0 ? 1 / (bin->count_sd * bin->count_sd) : 0;
+  double prior = 1 / (share_doubt * expected * share_doubt * expected),
+         released = bin->count_sd > 0 ? 1 / (bin->count_sd * bin->count_sd) : 0;
   return fmax((bin->count * released + expected * prior) / (released + prior), 1);
 }
 
-/* Mean residual of a bin and its standard deviation where the fit is right: noise, sampling, and what the posterior leaves open. */
-static void fill_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, double n, double sum, double noise, tacit_fit_check_bin_t *bin) {
+/* Mean residual of a bin and its standard deviation where the fit is right: noise, sampling, and what the
+ * posterior leaves open. */
+static void fill_bin(const tacit_fit_t *fit, const checked_t *c, size_t b, double n, double sum, double noise,
+                     tacit_fit_check_bin_t *bin) {
   double share, variance, doubt, centre, half;
   scale_of_response(fit, &centre, &half);
-  double unit = fit->family == TACIT_FAMILY_BERNOULLI ? 1 : is_gaussian(fit) ? pearson_reach * c->sd * half : pearson_reach;
+  double unit = fit->family == TACIT_FAMILY_BERNOULLI ? 1
+                : is_gaussian(fit)                    ? pearson_reach * c->sd * half
+                                                      : pearson_reach;
   expect_bin(fit, c, b, bin, &share, &variance, &doubt);
   bin->predicted = centre + half * bin->predicted;
   bin->count = tacit_fit_check_count(bin, n * share);
   bin->residual = unit * sum / bin->count;
-  bin->sd = unit * sqrt(noise * noise + bin->count * variance + bin->count * bin->count * doubt * doubt) / bin->count;
+  bin->sd = unit * sqrt(noise * noise + bin->count * variance + bin->count * bin->count * doubt * doubt) /
+            bin->count;
 }
 
 /* [Wilson1931] */
@@ -255,8 +273,8 @@ static double misfit_of(const tacit_fit_check_bin_t *bins, size_t n) {
   return tacit_fit_check_quantile(square, (double)n);
 }
 
-static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *point, const double *out, const double *sd,
-                 tacit_fit_check_t *check) {
+static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *point, const double *out,
+                 const double *sd, tacit_fit_check_t *check) {
   size_t b = point->n_bins;
   double n = fit->checked->of->releases.n_units, total = 0, middle, unit;
   scale_of_response(fit, &middle, &unit);
@@ -269,9 +287,13 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *
   }
   check->n_bins = b;
   for (size_t i = 0; i < b; i++) {
-    check->bins[i] = (tacit_fit_check_bin_t){.low = middle + unit * (i > 0 ? point->cuts[i - 1] : is_gaussian(fit) ? -1 : 0),
-                                               .high = middle + unit * (i + 1 < b ? point->cuts[i] : point->upper),
-                                                .count = out[i], .count_sd = sd[i]};
+    check->bins[i] =
+        (tacit_fit_check_bin_t){.low = middle + unit * (i > 0              ? point->cuts[i - 1]
+                                                        : is_gaussian(fit) ? -1
+                                                                           : 0),
+                                .high = middle + unit * (i + 1 < b ? point->cuts[i] : point->upper),
+                                .count = out[i],
+                                .count_sd = sd[i]};
     fill_bin(fit, c, i, n, out[b + i], sd[b + i], &check->bins[i]);
   }
   check->misfit = misfit_of(check->bins, b);
@@ -285,8 +307,9 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *
     tacit_design_scaling(fit->design, point->by, &centre, &half);
   }
   for (size_t i = 0; i < check->n_by; i++) {
-    check->by[i] = (tacit_fit_check_bin_t){.low = centre + half * (i > 0 ? point->by_cuts[i - 1] : -1),
-                                           .high = centre + half * (i + 1 < point->n_by ? point->by_cuts[i] : 1)};
+    check->by[i] =
+        (tacit_fit_check_bin_t){.low = centre + half * (i > 0 ? point->by_cuts[i - 1] : -1),
+                                .high = centre + half * (i + 1 < point->n_by ? point->by_cuts[i] : 1)};
     fill_bin(fit, c, i, n, out[2 * b + i], sd[2 * b + i], &check->by[i]);
   }
   check->by_misfit = check->n_by > 0 ? misfit_of(check->by, check->n_by) : NAN;
@@ -295,7 +318,7 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const tacit_fit_point_t *
   check->excess = fit->family != TACIT_FAMILY_BERNOULLI ? most * out[last] / n : NAN;
   double sampling = most * sqrt(sd[last] * sd[last] + n * (1 / most) * (1 - 1 / most)) /
                     n; /* of numbers in [0, 1] with mean 1 / 9 at most, no variance is larger */
-  check->excess_sd = hypot(sampling, 2 * c->sd_error);                                      /* squares go with the square of the sd */
+  check->excess_sd = hypot(sampling, 2 * c->sd_error); /* squares go with the square of the sd */
   check->is_gaussian = is_gaussian(fit);
 }
 
@@ -315,10 +338,12 @@ static tacit_status_t find_term(const tacit_fit_t *fit, const char *label, size_
   for (size_t j = 1; j < d; j++) {
     tacit_nearest_offer(&nearest, tacit_design_label(fit->design, j));
   }
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "by", "the fit has no term '%.60s'%s", label, tacit_nearest_hint(&nearest, hint));
+  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "by", "the fit has no term '%.60s'%s", label,
+                         tacit_nearest_hint(&nearest, hint));
 }
 
-static tacit_status_t release(tacit_fit_t *fit, checked_t *c, size_t by, tacit_fit_check_t *check, tacit_error_t *err) {
+static tacit_status_t release(tacit_fit_t *fit, checked_t *c, size_t by, tacit_fit_check_t *check,
+                              tacit_error_t *err) {
   double out[3 * TACIT_FIT_MAX_BINS + 1], sd[3 * TACIT_FIT_MAX_BINS + 1];
   double *sorted = tacit_alloc(N_ROWS, sizeof *sorted);
   if (sorted == NULL) {
@@ -345,7 +370,8 @@ static tacit_status_t release(tacit_fit_t *fit, checked_t *c, size_t by, tacit_f
   }
   tacit_free(sorted);
   tacit_event_t event = tacit_fit_check_event(fit);
-  tacit_status_t status = tacit_curator_release_fit_check(fit->curator, &point, event.noise_multiplier, out, sd, err);
+  tacit_status_t status =
+      tacit_curator_release_fit_check(fit->curator, &point, event.noise_multiplier, out, sd, err);
   if (status == TACIT_OK) {
     fill(fit, c, &point, out, sd, check);
   }
@@ -371,16 +397,24 @@ static tacit_status_t look(const tacit_fit_t *fit, checked_t *c, tacit_error_t *
   return status == TACIT_OK ? predict(fit, c, err) : status;
 }
 
-tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err) {
+tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check,
+                               tacit_error_t *err) {
   checked_t c = {.d = 0};
   size_t term;
-  *check =
-      (tacit_fit_check_t){.misfit = NAN, .by_misfit = NAN, .excess = NAN, .excess_sd = NAN, .shape_misfit = NAN, .spread_z = NAN, .location_z = NAN};
+  *check = (tacit_fit_check_t){.misfit = NAN,
+                               .by_misfit = NAN,
+                               .excess = NAN,
+                               .excess_sd = NAN,
+                               .shape_misfit = NAN,
+                               .spread_z = NAN,
+                               .location_z = NAN};
   for (size_t i = 0; fit->checked != NULL && i < sizeof fit->checked->of->key; i++) {
     snprintf(check->fit + 2 * i, 3, "%02x", fit->checked->of->key[i]);
   }
   if (fit->checked == NULL || fit->stage != TACIT_FIT_STAGE_READ) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "check", "a check begins with tacit_fit_begin_check(), then come settings and records, once");
+    return tacit_error_set(
+        err, TACIT_ERR_STATE, "check",
+        "a check begins with tacit_fit_begin_check(), then come settings and records, once");
   }
   if (fit->program != NULL) {
     return tacit_fit_check_of_program(fit, by, check, err);

@@ -1,6 +1,6 @@
 /*
- * Private checks of fits of programs: where responses lie among those that the program at the posterior's mode says they might have been, as one
- * release.
+ * Private checks of fits of programs: where responses lie among those that the program at the posterior's
+ * mode says they might have been, as one release.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,9 +20,10 @@ typedef struct checked {
   tacit_noise_aware_known_t known;
   tacit_pit_point_t point;
   tacit_pit_expected_t *at; /* (n_records): by the program at the posterior's mode */
-  double *moves;            /* (n_records, dim, MOVES): half of what shares and residual change by along each axis of the posterior */
-  double *counts;           /* (n_records): how many records each stands for */
-  size_t *bins, *by;        /* (n_records) */
+  double *moves; /* (n_records, dim, MOVES): half of what shares and residual change by along each axis of the
+                    posterior */
+  double *counts;    /* (n_records): how many records each stands for */
+  size_t *bins, *by; /* (n_records) */
   double cuts[MOST], by_cuts[MOST], offset, by_offset, factors[MOST];
   size_t columns[MOST];
 } checked_t;
@@ -76,26 +77,33 @@ static tacit_status_t find_column(const tacit_fit_t *fit, const char *by, checke
       tacit_nearest_offer(&nearest, names[i]);
     }
     if (by != NULL && strcmp(names[i], by) == 0 && is_outcome) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "by",
-                             "'%.60s' is of the outcome, which is in every table: name another column that the program looks at", by);
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "by",
+          "'%.60s' is of the outcome, which is in every table: name another column that the program looks at",
+          by);
     }
   }
-  c->point.n_columns = by != NULL ? tacit_program_packed(fit->program, by, MOST, c->columns, c->factors, &c->by_offset) : 0;
+  c->point.n_columns =
+      by != NULL ? tacit_program_packed(fit->program, by, MOST, c->columns, c->factors, &c->by_offset) : 0;
   bool is_column = false;
   for (size_t i = 0; i < n_columns && by != NULL; i++) {
     is_column = is_column || strcmp(names[i], by) == 0;
   }
   return by == NULL || c->point.n_columns > 0 ? TACIT_OK
-         : is_column ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "by", "'%.60s' has more than %d levels, too many for a table", by, (int)MOST)
-                     : tacit_error_set(err, TACIT_ERR_ARGUMENT, "by", "the program has no column '%.60s'%s", by, tacit_nearest_hint(&nearest, hint));
+         : is_column                          ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "by",
+                                                                "'%.60s' has more than %d levels, too many for a table", by, (int)MOST)
+                     : tacit_error_set(err, TACIT_ERR_ARGUMENT, "by", "the program has no column '%.60s'%s",
+                                       by, tacit_nearest_hint(&nearest, hint));
 }
 
 /* Bins of the column: its values where they are few, else tenths. */
-static void cut_column(const tacit_fit_t *fit, const char *by, checked_t *c, weighed_t *values, tacit_fit_check_t *check) {
+static void cut_column(const tacit_fit_t *fit, const char *by, checked_t *c, weighed_t *values,
+                       tacit_fit_check_t *check) {
   const tacit_column_schema_t *column = tacit_schema_find(fit->schema, by);
   bool has_levels = column->type == TACIT_COLUMN_CATEGORICAL;
   bool is_whole = has_levels || column->type == TACIT_COLUMN_INTEGER || column->type == TACIT_COLUMN_BINARY;
-  double first = has_levels ? 0 : column->lower, n = has_levels ? (double)column->n_levels : column->upper - column->lower + 1;
+  double first = has_levels ? 0 : column->lower,
+         n = has_levels ? (double)column->n_levels : column->upper - column->lower + 1;
   check->by_label = column->name;
   if (is_whole && n <= (has_levels ? (double)MOST : MOST_VALUES)) {
     c->point.n_by = (size_t)n;
@@ -120,7 +128,9 @@ static tacit_status_t make_room(checked_t *c, size_t dim, tacit_error_t *err) {
   c->counts = tacit_alloc_zero(n, sizeof *c->counts);
   c->bins = tacit_alloc_zero(n, sizeof *c->bins);
   c->by = tacit_alloc_zero(n, sizeof *c->by);
-  return c->at != NULL && c->moves != NULL && c->counts != NULL && c->bins != NULL && c->by != NULL ? TACIT_OK : tacit_error_memory(err);
+  return c->at != NULL && c->moves != NULL && c->counts != NULL && c->bins != NULL && c->by != NULL
+             ? TACIT_OK
+             : tacit_error_memory(err);
 }
 
 /* distributions (1 + 2 dim, dim) <- the posterior's mode and both ends of each axis. */
@@ -132,18 +142,21 @@ static void fill_distributions(const checked_t *c, size_t dim, double *distribut
   }
 }
 
-/* Half of what a record's numbers change by along each axis; the simulated numbers are the same at both ends. */
+/* Half of what a record's numbers change by along each axis; the simulated numbers are the same at both ends.
+ */
 static void move(size_t dim, const tacit_pit_expected_t *at, double *moves) {
   for (size_t j = 0; j < dim; j++) {
     const tacit_pit_expected_t *low = &at[1 + 2 * j], *high = &at[2 + 2 * j];
     for (size_t i = 0; i < MOVES; i++) {
-      moves[j * MOVES + i] = 0.5 * (i < CELLS ? high->shares[i] - low->shares[i] : high->residual - low->residual);
+      moves[j * MOVES + i] =
+          0.5 * (i < CELLS ? high->shares[i] - low->shares[i] : high->residual - low->residual);
     }
   }
 }
 
 /* Made-up records by the fit's releases, what is expected of each, and bins. */
-static tacit_status_t expect(const tacit_fit_t *fit, const char *by, checked_t *c, tacit_fit_check_t *check, tacit_error_t *err) {
+static tacit_status_t expect(const tacit_fit_t *fit, const char *by, checked_t *c, tacit_fit_check_t *check,
+                             tacit_error_t *err) {
   const tacit_record_model_t *model = &fit->model.records;
   size_t n = c->known.n_records, dim = model->dim, n_distributions = 1 + 2 * dim;
   float *records = tacit_alloc_zero(n, model->n_columns * sizeof *records);
@@ -157,7 +170,8 @@ static tacit_status_t expect(const tacit_fit_t *fit, const char *by, checked_t *
     model->made_up(model->ctx, c->known.seed, n, records);
   }
   for (size_t i = 0; i < n && ok; i++) {
-    tacit_pit_expect(model, &c->point, n_distributions, distributions, records + i * model->n_columns, work, at);
+    tacit_pit_expect(model, &c->point, n_distributions, distributions, records + i * model->n_columns, work,
+                     at);
     c->at[i] = at[0];
     move(dim, at, c->moves + i * dim * MOVES);
     values[i] = (weighed_t){c->at[i].prediction, c->known.weights[i]};
@@ -180,7 +194,8 @@ static tacit_status_t expect(const tacit_fit_t *fit, const char *by, checked_t *
   return ok ? TACIT_OK : tacit_error_memory(err);
 }
 
-static tacit_status_t look(const tacit_fit_t *fit, const char *by, checked_t *c, tacit_fit_check_t *check, tacit_error_t *err) {
+static tacit_status_t look(const tacit_fit_t *fit, const char *by, checked_t *c, tacit_fit_check_t *check,
+                           tacit_error_t *err) {
   tacit_noise_aware_settings_t settings = fit->checked->aware;
   settings.releases = &fit->checked->of->releases;
   settings.evidence = NULL;
@@ -210,7 +225,8 @@ typedef struct block {
 } block_t;
 
 /* Noise, and what the posterior leaves open: shift (dim, n), by axis. */
-static void begin_block(block_t *block, size_t n, const double *sums, const double *noise, size_t dim, const double *shift) {
+static void begin_block(block_t *block, size_t n, const double *sums, const double *noise, size_t dim,
+                        const double *shift) {
   *block = (block_t){.n = n};
   memcpy(block->sums, sums, n * sizeof *sums);
   for (size_t i = 0; i < n * n; i++) {
@@ -233,7 +249,8 @@ static double misfit_of(const block_t *block, double n_free) {
       for (size_t k = 0; k < j; k++) {
         sum -= factor[i * n + k] * factor[j * n + k];
       }
-      factor[i * n + j] = i == j ? sqrt(fmax(sum, 1e-12 * block->cov[i * n + i] + 1e-300)) : sum / factor[j * n + j];
+      factor[i * n + j] =
+          i == j ? sqrt(fmax(sum, 1e-12 * block->cov[i * n + i] + 1e-300)) : sum / factor[j * n + j];
     }
     for (size_t k = 0; k < i; k++) {
       solved[i] -= factor[i * n + k] * solved[k];
@@ -259,9 +276,11 @@ static double contrast_of(const block_t *block, double (*contrast)(double)) {
 static double slope(double x) { return x; }
 static double bend(double x) { return x * x - 8.25; }
 
-static void fill_shape(const checked_t *c, size_t dim, const double *out, const double *sd, tacit_fit_check_t *check) {
+static void fill_shape(const checked_t *c, size_t dim, const double *out, const double *sd,
+                       tacit_fit_check_t *check) {
   block_t block;
-  double shift[TACIT_NOISE_AWARE_MAX_NARROW * CELLS] = {0}, squares[CELLS * CELLS] = {0}, total = 0, trace = 0, mean = 0;
+  double shift[TACIT_NOISE_AWARE_MAX_NARROW * CELLS] = {0}, squares[CELLS * CELLS] = {0}, total = 0,
+                                              trace = 0, mean = 0;
   for (size_t k = 0; k < c->known.n_records; k++) {
     total += c->counts[k];
     for (size_t i = 0; i < CELLS * CELLS; i++) {
@@ -287,7 +306,8 @@ static void fill_shape(const checked_t *c, size_t dim, const double *out, const 
   check->n_shape = CELLS;
   check->spread_z = contrast_of(&block, bend);
   check->location_z = contrast_of(&block, slope);
-  for (size_t i = 0; i < CELLS * CELLS; i++) { /* shares add up to 1: what is off that is noise, and says nothing */
+  for (size_t i = 0; i < CELLS * CELLS;
+       i++) { /* shares add up to 1: what is off that is noise, and says nothing */
     block.cov[i] += trace;
     block.sums[i % CELLS] -= i < CELLS ? mean : 0;
   }
@@ -295,10 +315,11 @@ static void fill_shape(const checked_t *c, size_t dim, const double *out, const 
 }
 
 /* Residuals of n bins, in[k] that of record k; counts are there. */
-static double fill_bins(const checked_t *c, size_t dim, const size_t *in, size_t n, const double *out, const double *sd,
-                        tacit_fit_check_bin_t *bins) {
+static double fill_bins(const checked_t *c, size_t dim, const size_t *in, size_t n, const double *out,
+                        const double *sd, tacit_fit_check_bin_t *bins) {
   block_t block;
-  double shift[TACIT_NOISE_AWARE_MAX_NARROW * MOST] = {0}, variance[MOST] = {0}, counts[MOST] = {0}, sums[MOST] = {0};
+  double shift[TACIT_NOISE_AWARE_MAX_NARROW * MOST] = {0}, variance[MOST] = {0}, counts[MOST] = {0},
+                                              sums[MOST] = {0};
   for (size_t k = 0; k < c->known.n_records; k++) {
     counts[in[k]] += c->counts[k];
     sums[in[k]] += c->counts[k] * c->at[k].prediction;
@@ -335,7 +356,8 @@ static void count(checked_t *c, const double *out, const double *sd, tacit_fit_c
   }
 }
 
-static void fill(const tacit_fit_t *fit, checked_t *c, const double *out, const double *sd, tacit_fit_check_t *check) {
+static void fill(const tacit_fit_t *fit, checked_t *c, const double *out, const double *sd,
+                 tacit_fit_check_t *check) {
   const tacit_pit_point_t *point = &c->point;
   size_t dim = fit->model.records.dim, b = point->n_bins;
   double low = INFINITY, high = -INFINITY, by_low = INFINITY, by_high = -INFINITY;
@@ -353,18 +375,21 @@ static void fill(const tacit_fit_t *fit, checked_t *c, const double *out, const 
     check->bins[i].high = (i + 1 < b ? c->cuts[i] : high) - c->offset;
   }
   for (size_t i = 0; i < point->n_by; i++) {
-    check->by[i] = (tacit_fit_check_bin_t){.low = (i > 0 ? c->by_cuts[i - 1] : by_low) - c->by_offset,
-                                           .high = (i + 1 < point->n_by ? c->by_cuts[i] : by_high) - c->by_offset};
+    check->by[i] =
+        (tacit_fit_check_bin_t){.low = (i > 0 ? c->by_cuts[i - 1] : by_low) - c->by_offset,
+                                .high = (i + 1 < point->n_by ? c->by_cuts[i] : by_high) - c->by_offset};
   }
   count(c, out + CELLS, sd + CELLS, check);
   fill_shape(c, dim, out, sd, check);
   check->misfit = fill_bins(c, dim, c->bins, b, out + CELLS + b, sd + CELLS + b, check->bins);
   if (point->n_by > 0) {
-    check->by_misfit = fill_bins(c, dim, c->by, point->n_by, out + CELLS + 2 * b, sd + CELLS + 2 * b, check->by);
+    check->by_misfit =
+        fill_bins(c, dim, c->by, point->n_by, out + CELLS + 2 * b, sd + CELLS + 2 * b, check->by);
   }
 }
 
-tacit_status_t tacit_fit_check_of_program(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err) {
+tacit_status_t tacit_fit_check_of_program(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check,
+                                          tacit_error_t *err) {
   double out[CELLS + 3 * MOST], sd[CELLS + 3 * MOST];
   checked_t *c = tacit_alloc_zero(1, sizeof *c);
   tacit_status_t status = c != NULL ? look(fit, by, c, check, err) : tacit_error_memory(err);

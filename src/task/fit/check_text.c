@@ -12,9 +12,11 @@ static const double flagged = 4.9;
 
 /* ---- for a person ---- */
 
-static void put_table(tacit_text_t *text, const char *title, const char *heading, const tacit_fit_check_bin_t *bins, size_t n,
-                      const char *const *levels, bool is_counts) {
-  tacit_text_printf(text, "%s\n%24s %9s %10s %10s %9s %6s\n", title, heading, "about", "predicted", is_counts ? "residual" : "observed", "sd", "z");
+static void put_table(tacit_text_t *text, const char *title, const char *heading,
+                      const tacit_fit_check_bin_t *bins, size_t n, const char *const *levels,
+                      bool is_counts) {
+  tacit_text_printf(text, "%s\n%24s %9s %10s %10s %9s %6s\n", title, heading, "about", "predicted",
+                    is_counts ? "residual" : "observed", "sd", "z");
   for (size_t b = 0; b < n; b++) {
     char range[48];
     if (levels != NULL) {
@@ -23,7 +25,8 @@ static void put_table(tacit_text_t *text, const char *title, const char *heading
       snprintf(range, sizeof range, "%.4g to %.4g", bins[b].low, bins[b].high);
     }
     tacit_text_printf(text, "%24s %9.0f %10.4g %10.4g %9.3g %6.1f\n", range, bins[b].count, bins[b].predicted,
-                      bins[b].residual + (is_counts ? 0 : bins[b].predicted), bins[b].sd, bins[b].residual / bins[b].sd);
+                      bins[b].residual + (is_counts ? 0 : bins[b].predicted), bins[b].sd,
+                      bins[b].residual / bins[b].sd);
   }
 }
 
@@ -39,19 +42,22 @@ static void put_verdict(tacit_text_t *text, const char *what, double z) {
 static const char *meaning_of(const tacit_fit_check_t *check) {
   double spread = check->spread_z, location = check->location_z;
   return fmax(fabs(spread), fabs(location)) < 3 ? ""
-         : fabs(spread) >= fabs(location) ? (spread > 0 ? "responses are further out, on both sides, than the fit says: they vary more\n"
-                                                        : "responses are nearer to the middle than the fit says: they vary less\n")
-                                          : (location > 0 ? "responses are larger than the fit says\n" : "responses are smaller than the fit says\n");
+         : fabs(spread) >= fabs(location)
+             ? (spread > 0 ? "responses are further out, on both sides, than the fit says: they vary more\n"
+                           : "responses are nearer to the middle than the fit says: they vary less\n")
+             : (location > 0 ? "responses are larger than the fit says\n"
+                             : "responses are smaller than the fit says\n");
 }
 
 static void put_shape(tacit_text_t *text, const tacit_fit_check_t *check) {
-  tacit_text_printf(text, "Shape\n%24s %9s %10s %10s %9s %6s\n", "of what the fit says", "", "predicted", "observed", "sd", "z");
+  tacit_text_printf(text, "Shape\n%24s %9s %10s %10s %9s %6s\n", "of what the fit says", "", "predicted",
+                    "observed", "sd", "z");
   for (size_t i = 0; i < check->n_shape; i++) {
     const tacit_fit_check_bin_t *bin = &check->shape[i];
     char range[48];
     snprintf(range, sizeof range, "%.0f to %.0f %%", 100 * bin->low, 100 * bin->high);
-    tacit_text_printf(text, "%24s %9s %10.4g %10.4f %9.2g %6.1f\n", range, "", bin->predicted, bin->predicted + bin->residual, bin->sd,
-                      bin->residual / bin->sd);
+    tacit_text_printf(text, "%24s %9s %10.4g %10.4f %9.2g %6.1f\n", range, "", bin->predicted,
+                      bin->predicted + bin->residual, bin->sd, bin->residual / bin->sd);
   }
   put_verdict(text, "shape", check->shape_misfit);
   const char *meaning = meaning_of(check);
@@ -62,29 +68,33 @@ static void put_shape(tacit_text_t *text, const tacit_fit_check_t *check) {
 }
 
 static void put_check(tacit_text_t *text, const tacit_fit_check_t *check) {
-  bool is_program = check->n_shape > 0, has_excess = !isnan(check->excess), is_counts = (has_excess && !check->is_gaussian) || is_program;
+  bool is_program = check->n_shape > 0, has_excess = !isnan(check->excess),
+       is_counts = (has_excess && !check->is_gaussian) || is_program;
   if (is_program) {
     put_shape(text, check);
   }
-  put_table(text, "Calibration", check->predicts_medians ? "predicted median" : "predicted mean", check->bins, check->n_bins, NULL, is_counts);
+  put_table(text, "Calibration", check->predicts_medians ? "predicted median" : "predicted mean", check->bins,
+            check->n_bins, NULL, is_counts);
   put_verdict(text, "calibration", check->misfit);
   if (check->n_by > 0) {
-    put_table(text, check->by_label, check->by_levels != NULL ? "level" : "range", check->by, check->n_by, check->by_levels, is_counts);
+    put_table(text, check->by_label, check->by_levels != NULL ? "level" : "range", check->by, check->n_by,
+              check->by_levels, is_counts);
     put_verdict(text, is_program ? "by column" : "by term", check->by_misfit);
   }
   if (is_program) {
-    tacit_text_printf(
-        text,
-        "residuals: what the fit gives to smaller responses less what it gives to larger ones, from -1 to 1, 0 in the mean if the fit is right\n");
+    tacit_text_printf(text, "residuals: what the fit gives to smaller responses less what it gives to larger "
+                            "ones, from -1 to 1, 0 in the mean if the fit is right\n");
   }
   if (has_excess) {
-    tacit_text_printf(
-        text,
-        check->is_gaussian
-            ? "errors: squared residuals in units of sigma (each at most 9) have a mean that differs from that of normal errors by %.3g, sd %.2g\n"
-            : "over-dispersion: squared Pearson residuals (each at most 9) exceed what the family says by %.3g on average, sd %.2g\n",
-        check->excess, check->excess_sd);
-    put_verdict(text, check->is_gaussian ? "errors" : "over-dispersion", fabs(check->excess / check->excess_sd));
+    tacit_text_printf(text,
+                      check->is_gaussian
+                          ? "errors: squared residuals in units of sigma (each at most 9) have a mean that "
+                            "differs from that of normal errors by %.3g, sd %.2g\n"
+                          : "over-dispersion: squared Pearson residuals (each at most 9) exceed what the "
+                            "family says by %.3g on average, sd %.2g\n",
+                      check->excess, check->excess_sd);
+    put_verdict(text, check->is_gaussian ? "errors" : "over-dispersion",
+                fabs(check->excess / check->excess_sd));
   }
 }
 
@@ -96,8 +106,8 @@ static void put_total(tacit_text_t *text, const tacit_fit_t *fit) {
   tacit_text_printf(text, "%s", tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT));
   if (tacit_report_read(&read, fit->checked_path, &err) == TACIT_OK) {
     if (read.is_private && tacit_fit_is_private(fit)) {
-      tacit_text_printf(text, "with the fit: at most epsilon %.6g at delta %g; a ledger of both says less\n", read.epsilon + promised.epsilon,
-                        read.delta + promised.delta);
+      tacit_text_printf(text, "with the fit: at most epsilon %.6g at delta %g; a ledger of both says less\n",
+                        read.epsilon + promised.epsilon, read.delta + promised.delta);
     }
     tacit_report_read_clear(&read);
   }
@@ -110,7 +120,8 @@ static void put_number(tacit_text_t *text, const char *name, double x) {
   tacit_text_json_number(text, x);
 }
 
-static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check_bin_t *bins, size_t n, const char *const *levels) {
+static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check_bin_t *bins, size_t n,
+                     const char *const *levels) {
   tacit_text_printf(text, ",\n  \"%s\": [", name);
   for (size_t b = 0; b < n; b++) {
     tacit_text_printf(text, "%s\n    {\"low\": ", b > 0 ? "," : "");
@@ -131,8 +142,9 @@ static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check
 
 static void put_json(tacit_text_t *text, const tacit_fit_t *fit, const tacit_fit_check_t *check) {
   tacit_guarantee_t promised = tacit_fit_promised(fit);
-  tacit_text_printf(text, "{\n  \"format\": \"tacit check\",\n  \"version\": 1,\n  \"fit\": \"%s\",\n  \"private\": %s", check->fit,
-                    tacit_fit_is_private(fit) ? "true" : "false");
+  tacit_text_printf(
+      text, "{\n  \"format\": \"tacit check\",\n  \"version\": 1,\n  \"fit\": \"%s\",\n  \"private\": %s",
+      check->fit, tacit_fit_is_private(fit) ? "true" : "false");
   put_number(text, "epsilon", promised.epsilon);
   put_number(text, "delta", promised.delta);
   put_number(text, "misfit_z", check->misfit);
@@ -167,14 +179,16 @@ static tacit_status_t hand_out(tacit_text_t *made, char **text, tacit_error_t *e
   return TACIT_OK;
 }
 
-tacit_status_t tacit_fit_check_text(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text, tacit_error_t *err) {
+tacit_status_t tacit_fit_check_text(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text,
+                                    tacit_error_t *err) {
   tacit_text_t made = {0};
   put_check(&made, check);
   put_total(&made, fit);
   return hand_out(&made, text, err);
 }
 
-tacit_status_t tacit_fit_check_json(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text, tacit_error_t *err) {
+tacit_status_t tacit_fit_check_json(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text,
+                                    tacit_error_t *err) {
   tacit_text_t made = {0};
   put_json(&made, fit, check);
   return hand_out(&made, text, err);

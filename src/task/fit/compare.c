@@ -27,14 +27,13 @@ static const rule_t rules[TACIT_FIT_N_CHOICES] = {{"noise-aware", "-", false, TA
                                                   {"dp-fast-mh", "barker", true, TACIT_ACCEPT_BARKER},
                                                   {"dp-hmc", "penalty", false, TACIT_ACCEPT_BARKER}};
 
-/* Its width counts as no worse than a chain's up to this factor: it leaves quantiles free of Monte Carlo error. */
+/* Its width counts as no worse than a chain's up to this factor: it leaves quantiles free of Monte Carlo
+ * error. */
 static const double aware_slack = 1.1;
 /* Chains worth fewer draws are not recommended. */
 static const double ess_least = 4;
 
-static const tacit_method_t *method_of(size_t i) {
-  return tacit_method_find(rules[i].method);
-}
+static const tacit_method_t *method_of(size_t i) { return tacit_method_find(rules[i].method); }
 
 static void set_reason(tacit_fit_choice_t *choice, tacit_status_t status, const char *reason) {
   choice->status = status;
@@ -44,7 +43,8 @@ static void set_reason(tacit_fit_choice_t *choice, tacit_status_t status, const 
 /* Of the method that releases a few sums once; its draws cost nothing, and are as many as are asked for. */
 static void plan_aware(const tacit_fit_t *fit, tacit_fit_choice_t *choice) {
   char obstacle[TACIT_FIT_OBSTACLE_SIZE];
-  choice->step_size = choice->penalty_sd = choice->grad_noise = choice->ess = choice->ess_wide = choice->width_poor = NAN;
+  choice->step_size = choice->penalty_sd = choice->grad_noise = choice->ess = choice->ess_wide =
+      choice->width_poor = NAN;
   if (tacit_fit_aware_obstacle(fit, obstacle)) {
     set_reason(choice, TACIT_ERR_ARGUMENT, obstacle);
     return;
@@ -71,7 +71,8 @@ static void plan_aware(const tacit_fit_t *fit, tacit_fit_choice_t *choice) {
   tacit_text_clear(&untold);
 }
 
-static void plan_chains(tacit_fit_t *fit, const rule_t *rule, const tacit_method_t *method, tacit_fit_choice_t *choice) {
+static void plan_chains(tacit_fit_t *fit, const rule_t *rule, const tacit_method_t *method,
+                        tacit_fit_choice_t *choice) {
   tacit_plan_request_t request = {.curator = fit->curator,
                                   .parameters = &fit->model.parameters,
                                   .n_units = fit->n_public,
@@ -109,16 +110,19 @@ static void plan_chains(tacit_fit_t *fit, const rule_t *rule, const tacit_method
 static size_t best_chain(const tacit_fit_choice_t *choices, bool must_be_exact) {
   size_t best = TACIT_FIT_N_CHOICES;
   for (size_t i = 0; i < TACIT_FIT_N_CHOICES; i++) {
-    bool is_one = choices[i].status == TACIT_OK && !method_of(i)->is_one_off && (method_of(i)->is_exact || !must_be_exact);
+    bool is_one = choices[i].status == TACIT_OK && !method_of(i)->is_one_off &&
+                  (method_of(i)->is_exact || !must_be_exact);
     best = is_one && (best == TACIT_FIT_N_CHOICES || choices[i].width < choices[best].width) ? i : best;
   }
   return best;
 }
 
-/* Where its intervals are not mostly the prior's, and no chain does better that has draws enough for intervals. */
+/* Where its intervals are not mostly the prior's, and no chain does better that has draws enough for
+ * intervals. */
 static bool prefers_aware(const tacit_fit_choice_t *aware, const tacit_fit_choice_t *chain) {
   bool is_usable = aware->status == TACIT_OK && aware->width <= TACIT_FIT_INFLATION_MUCH;
-  return is_usable && (chain == NULL || chain->ess < TACIT_FIT_ESS_HARDLY || aware->width <= aware_slack * chain->width);
+  return is_usable &&
+         (chain == NULL || chain->ess < TACIT_FIT_ESS_HARDLY || aware->width <= aware_slack * chain->width);
 }
 
 static void advise(const tacit_fit_t *fit, const tacit_fit_choice_t *choices, tacit_text_t *to) {
@@ -136,32 +140,40 @@ static void advise(const tacit_fit_t *fit, const tacit_fit_choice_t *choices, ta
   bool is_default = (choices[aware].status == TACIT_OK || is_refused) && tacit_fit_aware_is_default(fit);
   size_t best = is_aware ? aware : chain;
   if (!is_aware && (chain == TACIT_FIT_N_CHOICES || choices[chain].ess < ess_least)) {
-    tacit_text_printf(to, "None of these will do: at this budget %s is worth fewer than four independent draws",
+    tacit_text_printf(to,
+                      "None of these will do: at this budget %s is worth fewer than four independent draws",
                       choices[aware].status == TACIT_OK ? "the best chain" : "the best of them");
     if (choices[aware].status == TACIT_OK) {
-      tacit_text_printf(to, ", and noise-aware's intervals are at least %.2g times as wide as without privacy", choices[aware].width);
+      tacit_text_printf(to,
+                        ", and noise-aware's intervals are at least %.2g times as wide as without privacy",
+                        choices[aware].width);
     }
-    tacit_text_printf(to, ". A larger epsilon, more records, fewer coefficients or tighter bounds in the schema would help.\n");
+    tacit_text_printf(
+        to,
+        ". A larger epsilon, more records, fewer coefficients or tighter bounds in the schema would help.\n");
     tacit_fit_put_costly_bound(&settings, "Note: ", to);
     return;
   }
   bool has_rules = strcmp(rules[best].method, "dp-penalty") == 0;
-  tacit_text_printf(to, "Recommended: --method %s%s%s%s\n", rules[best].method, has_rules ? " --acceptance " : "",
-                    has_rules ? rules[best].acceptance : "", is_aware && is_default ? ", which tacit fit takes by itself" : "");
+  tacit_text_printf(to, "Recommended: --method %s%s%s%s\n", rules[best].method,
+                    has_rules ? " --acceptance " : "", has_rules ? rules[best].acceptance : "",
+                    is_aware && is_default ? ", which tacit fit takes by itself" : "");
   if (is_aware && tacit_fit_chain_setting(fit) != NULL) {
     tacit_text_printf(to, "It goes without --%s.\n", tacit_fit_chain_setting(fit));
   } else if (!is_aware && is_default && is_refused) {
     tacit_text_printf(to, "Say so: tacit fit takes noise-aware by itself, and refuses this.\n");
   } else if (!is_aware && is_default) {
-    tacit_text_printf(to, "Say so: tacit fit takes noise-aware by itself, which is forecast to be %.3g times as wide as without privacy.\n",
+    tacit_text_printf(to,
+                      "Say so: tacit fit takes noise-aware by itself, which is forecast to be %.3g times as "
+                      "wide as without privacy.\n",
                       choices[aware].width);
   }
   if (is_aware) {
     tacit_fit_put_poor(fit, &settings, fit->n_public, to);
   }
   if (!method_of(best)->is_exact && exact < TACIT_FIT_N_CHOICES) {
-    tacit_text_printf(to, "It approximates; the best of the exact ones is %s (%s), worth %.3g draws.\n", rules[exact].method,
-                      rules[exact].acceptance, choices[exact].ess);
+    tacit_text_printf(to, "It approximates; the best of the exact ones is %s (%s), worth %.3g draws.\n",
+                      rules[exact].method, rules[exact].acceptance, choices[exact].ess);
   }
 }
 
@@ -176,8 +188,8 @@ static tacit_status_t open_all(tacit_fit_t *fit, double n_units, tacit_error_t *
   return status;
 }
 
-tacit_status_t tacit_fit_compare(tacit_fit_t *fit, double n_units, tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES],
-                                 tacit_error_t *err) {
+tacit_status_t tacit_fit_compare(tacit_fit_t *fit, double n_units,
+                                 tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES], tacit_error_t *err) {
   tacit_fit_t *copy = NULL;
   tacit_text_t *advice = &fit->texts[TACIT_FIT_TEXT_ADVICE];
   memset(choices, 0, TACIT_FIT_N_CHOICES * sizeof *choices);

@@ -1,4 +1,5 @@
-/* The expected response along each numeric column, for the report: from draws and public ranges, no record. */
+/* The expected response along each numeric column, for the report: from draws and public ranges, no record.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,15 @@ void tacit_fit_curves_clear(tacit_fit_curves_t *curves) {
 /* The middle of what is typical or of its bounds, the reference level. */
 double tacit_curve_resting(const tacit_column_schema_t *column) {
   bool is_number = column->type == TACIT_COLUMN_NUMERIC || column->type == TACIT_COLUMN_INTEGER;
-  double low = column->has_typical ? column->typical_low : column->lower, high = column->has_typical ? column->typical_high : column->upper;
+  double low = column->has_typical ? column->typical_low : column->lower,
+         high = column->has_typical ? column->typical_high : column->upper;
   double middle = low / 2 + high / 2;
   return !is_number ? 0 : column->type == TACIT_COLUMN_INTEGER ? round(middle) : middle;
 }
 
 /* features (N_POINTS, d): along column `moving`. Terms that do not move are where the released means are. */
-static tacit_status_t fill_features(const tacit_fit_t *fit, size_t moving, double *columns, double *x, double *features, tacit_error_t *err) {
+static tacit_status_t fill_features(const tacit_fit_t *fit, size_t moving, double *columns, double *x,
+                                    double *features, tacit_error_t *err) {
   size_t n_columns, d = tacit_design_n_features(fit->design);
   const char *const *names = tacit_design_columns(fit->design, &n_columns);
   const double **at = tacit_alloc_zero(n_columns, sizeof *at);
@@ -35,7 +38,8 @@ static tacit_status_t fill_features(const tacit_fit_t *fit, size_t moving, doubl
     const tacit_column_schema_t *column = tacit_schema_find(fit->schema, names[c]);
     for (size_t i = 0; i < N_POINTS; i++) {
       double share = (double)i / (N_POINTS - 1);
-      columns[c * N_POINTS + i] = c == moving ? column->lower + share * (column->upper - column->lower) : tacit_curve_resting(column);
+      columns[c * N_POINTS + i] =
+          c == moving ? column->lower + share * (column->upper - column->lower) : tacit_curve_resting(column);
     }
     at[c] = columns + c * N_POINTS;
   }
@@ -57,7 +61,9 @@ static tacit_status_t fill_features(const tacit_fit_t *fit, size_t moving, doubl
 }
 
 static double expected(tacit_family_t family, double eta) {
-  return family == TACIT_FAMILY_BERNOULLI ? 1 / (1 + exp(-eta)) : family == TACIT_FAMILY_POISSON ? exp(eta) : eta;
+  return family == TACIT_FAMILY_BERNOULLI ? 1 / (1 + exp(-eta))
+         : family == TACIT_FAMILY_POISSON ? exp(eta)
+                                          : eta;
 }
 
 static int compare(const void *a, const void *b) {
@@ -73,9 +79,11 @@ void tacit_curve_band(double *values, size_t n, double *low, double *middle, dou
 }
 
 /* low, middle, high (N_POINTS) <- quantiles over some of the draws. */
-static void fill_band(const tacit_fit_t *fit, const double *features, double *sorted, double *low, double *middle, double *high) {
+static void fill_band(const tacit_fit_t *fit, const double *features, double *sorted, double *low,
+                      double *middle, double *high) {
   const tacit_draws_t *draws = &fit->draws;
-  size_t d = tacit_design_n_features(fit->design), n_kept = tacit_draws_n_kept(draws), all = n_kept * draws->n_chains, step = all / MOST_DRAWS + 1;
+  size_t d = tacit_design_n_features(fit->design), n_kept = tacit_draws_n_kept(draws),
+         all = n_kept * draws->n_chains, step = all / MOST_DRAWS + 1;
   for (size_t i = 0; i < N_POINTS; i++) {
     size_t n = 0;
     for (size_t k = 0; k < all; k += step) {

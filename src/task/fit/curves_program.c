@@ -58,7 +58,9 @@ static tacit_status_t open_work(work_t *w, tacit_error_t *err) {
       w->reported[j]++;
     }
     if (w->reported[j] == n) {
-      return tacit_error_set(err, TACIT_ERR_STATE, "draws", "the draws have no parameter '%.80s' of the program", w->forecast->parameters[j]);
+      return tacit_error_set(err, TACIT_ERR_STATE, "draws",
+                             "the draws have no parameter '%.80s' of the program",
+                             w->forecast->parameters[j]);
     }
   }
   return TACIT_OK;
@@ -67,14 +69,16 @@ static tacit_status_t open_work(work_t *w, tacit_error_t *err) {
 /* sorted (the number returned) <- expectations at w->row, over some of the draws. */
 static size_t run_draws(work_t *w) {
   const tacit_draws_t *draws = &w->fit->draws;
-  size_t n_kept = tacit_draws_n_kept(draws), all = n_kept * draws->n_chains, step = all / TACIT_CURVE_DRAWS + 1, n = 0;
+  size_t n_kept = tacit_draws_n_kept(draws), all = n_kept * draws->n_chains,
+         step = all / TACIT_CURVE_DRAWS + 1, n = 0;
   double *parameters = w->workspace->inputs + w->forecast->graph->n_columns * LANES;
   for (size_t first = 0; first < all; first += step * LANES) {
     size_t n_lanes = 0;
     for (size_t lane = 0; lane < LANES; lane++) {
       size_t k = first + lane * step;
       n_lanes += k < all;
-      const double *row = tacit_draws_row(draws, (k < all ? k : first) / n_kept, draws->n_warmup + (k < all ? k : first) % n_kept);
+      const double *row = tacit_draws_row(draws, (k < all ? k : first) / n_kept,
+                                          draws->n_warmup + (k < all ? k : first) % n_kept);
       for (size_t j = 0; j < w->forecast->n_parameters; j++) {
         parameters[j * LANES + lane] = row[w->reported[j]];
       }
@@ -92,10 +96,12 @@ static bool fill(work_t *w, size_t moving, double *x, double *low, double *middl
     for (size_t k = 0; k < f->graph->n_columns; k++) {
       const tacit_graph_column_t *column = &f->graph->columns[k];
       bool is_used = f->places[k] != SIZE_MAX;
-      const tacit_column_schema_t *schema = is_used ? tacit_schema_find(w->fit->schema, f->columns[f->places[k]]) : NULL;
+      const tacit_column_schema_t *schema =
+          is_used ? tacit_schema_find(w->fit->schema, f->columns[f->places[k]]) : NULL;
       double share = (double)i / (TACIT_CURVE_POINTS - 1);
-      double value = is_used && f->places[k] != moving ? tacit_forecast_column(f, k, tacit_curve_resting(schema))
-                                                       : column->lower + share * (column->upper - column->lower);
+      double value = is_used && f->places[k] != moving
+                         ? tacit_forecast_column(f, k, tacit_curve_resting(schema))
+                         : column->lower + share * (column->upper - column->lower);
       w->row[k] = fmin(fmax(value, column->lower), column->upper);
       x[i] = f->places[k] == moving ? w->row[k] - column->offset : x[i];
     }
@@ -111,15 +117,18 @@ static void fill_all(work_t *w, tacit_fit_curves_t *curves) {
   for (size_t c = 0; c < w->forecast->n_columns && curves->n < TACIT_CURVE_MOST; c++) {
     const tacit_column_schema_t *column = tacit_schema_find(w->fit->schema, w->forecast->columns[c]);
     double *x = curves->values + curves->n * 4 * TACIT_CURVE_POINTS;
-    double *low = x + TACIT_CURVE_POINTS, *middle = low + TACIT_CURVE_POINTS, *high = middle + TACIT_CURVE_POINTS;
-    bool is_number = column != NULL && (column->type == TACIT_COLUMN_NUMERIC || column->type == TACIT_COLUMN_INTEGER);
+    double *low = x + TACIT_CURVE_POINTS, *middle = low + TACIT_CURVE_POINTS,
+           *high = middle + TACIT_CURVE_POINTS;
+    bool is_number =
+        column != NULL && (column->type == TACIT_COLUMN_NUMERIC || column->type == TACIT_COLUMN_INTEGER);
     if (is_number && fill(w, c, x, low, middle, high)) {
       curves->items[curves->n++] = (tacit_curve_t){column->name, TACIT_CURVE_POINTS, x, low, middle, high};
     }
   }
 }
 
-tacit_status_t tacit_fit_curves_of_program(const tacit_fit_t *fit, tacit_fit_curves_t *curves, tacit_error_t *err) {
+tacit_status_t tacit_fit_curves_of_program(const tacit_fit_t *fit, tacit_fit_curves_t *curves,
+                                           tacit_error_t *err) {
   work_t w = {.fit = fit};
   tacit_status_t status = make_forecast(&w, err);
   if (status == TACIT_OK && w.forecast != NULL && has_curves(w.forecast)) {

@@ -1,16 +1,19 @@
-/* Settings as they were used, for headers and run.yaml; files and places are left out: their names may tell. */
+/* Settings as they were used, for headers and run.yaml; files and places are left out: their names may tell.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "fit/fit_internal.h"
 
-static void add_setting(tacit_fit_report_t *described, const tacit_fit_t *fit, const char *name, const char *value) {
+static void add_setting(tacit_fit_report_t *described, const tacit_fit_t *fit, const char *name,
+                        const char *value) {
   described->settings[described->report.n_settings++] =
       (tacit_report_setting_t){.name = name, .value = value, .is_default = !tacit_fit_has(fit, name)};
 }
 
-static void add_number(tacit_fit_report_t *described, const tacit_fit_t *fit, const char *name, double value) {
+static void add_number(tacit_fit_report_t *described, const tacit_fit_t *fit, const char *name,
+                       double value) {
   char *text = described->texts[described->report.n_settings];
   add_setting(described, fit, name, tacit_number_format(value, text));
 }
@@ -20,7 +23,8 @@ static void list_priors(const tacit_fit_t *fit, tacit_fit_report_t *described) {
   static const char *const kinds[] = {"flat", "normal", "student_t", "cauchy"};
   static const char *const bases[] = {"bounds", "typical", "released moments", "the user"};
   tacit_prior_view_t view;
-  for (size_t i = 0; i < fit->model.parameters.n_reported && described->report.n_settings < TACIT_FIT_MAX_SETTINGS; i++) {
+  for (size_t i = 0;
+       i < fit->model.parameters.n_reported && described->report.n_settings < TACIT_FIT_MAX_SETTINGS; i++) {
     if (!tacit_parameters_prior(&fit->model.parameters, i, &view)) {
       return;
     }
@@ -28,16 +32,20 @@ static void list_priors(const tacit_fit_t *fit, tacit_fit_report_t *described) {
     char *text = described->texts[described->report.n_settings], numbers[3 * TACIT_NUMBER_SIZE] = "";
     if (prior->kind != TACIT_PRIOR_FLAT) {
       bool is_student = prior->kind == TACIT_PRIOR_STUDENT_T;
-      snprintf(numbers, sizeof numbers, is_student ? "(%.6g, %.6g, %.6g)" : "(%.6g, %.6g)", is_student ? prior->df : prior->location,
-               is_student ? prior->location : prior->scale, prior->scale);
+      snprintf(numbers, sizeof numbers, is_student ? "(%.6g, %.6g, %.6g)" : "(%.6g, %.6g)",
+               is_student ? prior->df : prior->location, is_student ? prior->location : prior->scale,
+               prior->scale);
     }
-    int n = snprintf(text, sizeof described->texts[0], "%.64s: %s%s, by %s", fit->model.parameters.labels[i], kinds[prior->kind], numbers,
-                     bases[view.source.basis]);
-    if (view.source.basis == TACIT_PRIOR_BASIS_RELEASED && view.source.released_sd > 0 && n > 0 && (size_t)n < sizeof described->texts[0]) {
-      snprintf(text + n, sizeof described->texts[0] - (size_t)n, " (sd %.3g of the half range, relative error %.2g)",
-               view.source.released_sd, view.source.relative_error);
+    int n = snprintf(text, sizeof described->texts[0], "%.64s: %s%s, by %s", fit->model.parameters.labels[i],
+                     kinds[prior->kind], numbers, bases[view.source.basis]);
+    if (view.source.basis == TACIT_PRIOR_BASIS_RELEASED && view.source.released_sd > 0 && n > 0 &&
+        (size_t)n < sizeof described->texts[0]) {
+      snprintf(text + n, sizeof described->texts[0] - (size_t)n,
+               " (sd %.3g of the half range, relative error %.2g)", view.source.released_sd,
+               view.source.relative_error);
     }
-    described->settings[described->report.n_settings++] = (tacit_report_setting_t){"prior-used", text, !tacit_fit_has(fit, "prior")};
+    described->settings[described->report.n_settings++] =
+        (tacit_report_setting_t){"prior-used", text, !tacit_fit_has(fit, "prior")};
   }
 }
 
@@ -106,7 +114,8 @@ void tacit_fit_list_settings(const tacit_fit_t *fit, tacit_fit_report_t *describ
   if (s->ratio_variance > 0) {
     add_number(described, fit, "variance", s->ratio_variance);
   }
-  static const char *const rules[] = {"acceptance", "sigma", "kappa", "cap", "friction", "step-decay", "max-batch"};
+  static const char *const rules[] = {"acceptance", "sigma",      "kappa",    "cap",
+                                      "friction",   "step-decay", "max-batch"};
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
     if (tacit_fit_value(fit, rules[i]) != NULL) {
       add_setting(described, fit, rules[i], tacit_fit_value(fit, rules[i]));

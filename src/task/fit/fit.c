@@ -78,13 +78,15 @@ void tacit_fit_free(tacit_fit_t *fit) {
 
 tacit_status_t tacit_fit_set(tacit_fit_t *fit, const char *name, const char *text, tacit_error_t *err) {
   if (fit->stage != TACIT_FIT_STAGE_SETTINGS) {
-    return tacit_error_set(err, TACIT_ERR_STATE, name, "settings are settled once a fit has looked at them: begin another");
+    return tacit_error_set(err, TACIT_ERR_STATE, name,
+                           "settings are settled once a fit has looked at them: begin another");
   }
   if (!tacit_fit_may_set(fit, name)) {
     return tacit_error_set(
         err, TACIT_ERR_ARGUMENT, name,
         fit->checked != NULL
-            ? "a check takes epsilon, delta, data, query, catalog, encoding, delimiter, ledger, data-id, purpose, n-public, threads, scratch and seed; all else "
+            ? "a check takes epsilon, delta, data, query, catalog, encoding, delimiter, ledger, data-id, "
+              "purpose, n-public, threads, scratch and seed; all else "
               "is the fit's, and there is no %s"
             : "the releases were made by other settings: draws given them take prior, prior-scale, "
               "prior-basis, program, chains, warmup, draws, thin, seed and out, and no %s",
@@ -93,7 +95,8 @@ tacit_status_t tacit_fit_set(tacit_fit_t *fit, const char *name, const char *tex
   return tacit_settings_set(&fit->given, name, text, err);
 }
 
-/* Copy without lines of comment: they are the user's notes, and may name files. Returns owned text, its length in *n. */
+/* Copy without lines of comment: they are the user's notes, and may name files. Returns owned text, its
+ * length in *n. */
 static char *without_comments(const char *text, size_t *n) {
   char *copy = tacit_alloc(*n + 1, 1);
   size_t kept = 0;
@@ -110,19 +113,22 @@ static char *without_comments(const char *text, size_t *n) {
     }
   }
   if (copy != NULL) {
-    copy[*n = kept] = '\0';
+    copy[ *n = kept] = '\0';
   }
   return copy;
 }
 
-tacit_status_t tacit_fit_set_schema(tacit_fit_t *fit, const char *text, size_t n, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_fit_set_schema(tacit_fit_t *fit, const char *text, size_t n, const char *name,
+                                    tacit_error_t *err) {
   if (fit->stage != TACIT_FIT_STAGE_SETTINGS) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "schema", "settings are settled once a fit has looked at them: begin another");
+    return tacit_error_set(err, TACIT_ERR_STATE, "schema",
+                           "settings are settled once a fit has looked at them: begin another");
   }
   return tacit_fit_keep_schema(fit, text, n, name, err);
 }
 
-tacit_status_t tacit_fit_keep_schema(tacit_fit_t *fit, const char *text, size_t n, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_fit_keep_schema(tacit_fit_t *fit, const char *text, size_t n, const char *name,
+                                     tacit_error_t *err) {
   tacit_schema_t *schema;
   tacit_status_t status = tacit_schema_parse(&schema, text, n, name, err);
   if (status != TACIT_OK) {
@@ -173,11 +179,13 @@ const char *const *tacit_fit_names(const tacit_fit_t *fit) {
 }
 
 tacit_guarantee_t tacit_fit_promised(const tacit_fit_t *fit) {
-  return fit->budget != NULL ? tacit_budget_promised(fit->budget) : (tacit_guarantee_t){.epsilon = fit->is_exposed ? NAN : 0};
+  return fit->budget != NULL ? tacit_budget_promised(fit->budget)
+                             : (tacit_guarantee_t){.epsilon = fit->is_exposed ? NAN : 0};
 }
 
 tacit_guarantee_t tacit_fit_spent(const tacit_fit_t *fit) {
-  return fit->budget != NULL ? tacit_budget_spent(fit->budget) : (tacit_guarantee_t){.epsilon = fit->is_exposed ? NAN : 0};
+  return fit->budget != NULL ? tacit_budget_spent(fit->budget)
+                             : (tacit_guarantee_t){.epsilon = fit->is_exposed ? NAN : 0};
 }
 
 bool tacit_fit_is_private(const tacit_fit_t *fit) {

@@ -1,4 +1,5 @@
-/* The parts of a fit: what was asked for, what was prepared from it, the run. Nothing here is called from other modules. */
+/* The parts of a fit: what was asked for, what was prepared from it, the run. Nothing here is called from
+ * other modules. */
 #ifndef TACIT_FIT_INTERNAL_H
 #define TACIT_FIT_INTERNAL_H
 
@@ -17,8 +18,8 @@
 enum { TACIT_FIT_START_STEPS = 16 }; /* released gradients that init: private climbs by */
 
 /*
- * Where a plan is poor: few effective draws, which tacit diagnose calls a problem afterwards; intervals of the noise-aware method
- * at which the prior speaks louder than the data.
+ * Where a plan is poor: few effective draws, which tacit diagnose calls a problem afterwards; intervals of
+ * the noise-aware method at which the prior speaks louder than the data.
  */
 enum { TACIT_FIT_ESS_HARDLY = 20, TACIT_FIT_INFLATION_MUCH = 3 };
 
@@ -50,8 +51,8 @@ struct tacit_fit {
   struct tacit_fit_engine *engine; /* that holds the records in parts; owned. NULL: they are here */
   bool is_part;                    /* packs and sums for another fit, which alone plans and charges */
   unsigned char print_key[32], print[TACIT_FIT_PRINT]; /* of several ranks: of what they read; PRIVATE */
-  char *own_path;                                      /* of several ranks: where this one's part is; NULL: each reads all, and takes a share */
-  tacit_unit_print_t *unit_prints;                     /* (n_unit_prints) of a part's persons, under the same key; PRIVATE */
+  char *own_path; /* of several ranks: where this one's part is; NULL: each reads all, and takes a share */
+  tacit_unit_print_t *unit_prints; /* (n_unit_prints) of a part's persons, under the same key; PRIVATE */
   size_t n_unit_prints;
   /* settings as read */
   const tacit_method_t *method; /* NULL: methods are compared */
@@ -74,42 +75,44 @@ struct tacit_fit {
   tacit_curator_t *curator;
   double *inv_metric, *init;
   tacit_tuned_t tuned;
-  char why_not_aware[TACIT_FIT_OBSTACLE_SIZE]; /* where another method is taken by itself; "": nothing to say */
-  double bend;                       /* of programs: tacit_noise_aware_bend(); 0: not looked at */
-  bool *is_two_valued;               /* (n_features); of method noise-aware, as is: */
+  char why_not_aware[TACIT_FIT_OBSTACLE_SIZE]; /* where another method is taken by itself; "": nothing to say
+                                                */
+  double bend;                                 /* of programs: tacit_noise_aware_bend(); 0: not looked at */
+  bool *is_two_valued;                         /* (n_features); of method noise-aware, as is: */
   tacit_noise_aware_settings_t aware;
   tacit_evidence_t evidence; /* n_terms 0: none */
   tacit_releases_t releases; /* as they are made; n 0: none */
-  tacit_released_t *of;          /* (n_of) drawn from these instead of records; owned */
+  tacit_released_t *of;      /* (n_of) drawn from these instead of records; owned */
   size_t n_of;
   struct tacit_fit *checked; /* owned: the fit that records are put beside; NULL: this is no check */
   char *checked_path;
-  bool has_own_prior;        /* given now, of releases that were kept */
-  bool is_disjoint;          /* nobody is at two of several sites */
-  double between;            /* scale of the half-normal of effects' sds between sites; 0: common effects */
-  char *check_json;                 /* shown in the report; NULL: none */
-  char **sites_called;              /* (n_of) folders' names */
-  char **site_labels, **site_names; /* (n_site_labels) of what is reported of several; NULL: the model's own */
+  bool has_own_prior;  /* given now, of releases that were kept */
+  bool is_disjoint;    /* nobody is at two of several sites */
+  double between;      /* scale of the half-normal of effects' sds between sites; 0: common effects */
+  char *check_json;    /* shown in the report; NULL: none */
+  char **sites_called; /* (n_of) folders' names */
+  char **site_labels,
+      **site_names; /* (n_site_labels) of what is reported of several; NULL: the model's own */
   size_t n_site_labels;
   tacit_report_release_t sites; /* of several: what their releases cost together */
   tacit_text_t sites_text;
   char *privacy_json, *privacy_text; /* of the fit that made those; NULL: there is none */
   tacit_plan_t plan;
-  double n_planned;            /* public number of units that the plan is for */
-  tacit_fit_verdict_t verdict; /* on the plan */
-  tacit_text_t holder_notes;   /* PRIVATE: what reading did to the values of each column */
-  tacit_table_notes_t notes;   /* PRIVATE */
-  char *query;                 /* that records come from; NULL: from none */
+  double n_planned;                       /* public number of units that the plan is for */
+  tacit_fit_verdict_t verdict;            /* on the plan */
+  tacit_text_t holder_notes;              /* PRIVATE: what reading did to the values of each column */
+  tacit_table_notes_t notes;              /* PRIVATE */
+  char *query;                            /* that records come from; NULL: from none */
   char query_hash[TACIT_QUERY_HASH_SIZE]; /* of that, or of the one that was imported; "": there is none */
-  char *data_id;               /* of the ledger; NULL: there is none */
-  tacit_reservation_t spend;   /* in the ledger; id 0: nothing is reserved */
+  char *data_id;                          /* of the ledger; NULL: there is none */
+  tacit_reservation_t spend;              /* in the ledger; id 0: nothing is reserved */
   /* of the run */
   tacit_directory_t *folder; /* `out`, claimed; owned. NULL: none was, or all is written */
   bool has_kept_all;         /* all releases are on disk */
   char *reopened;            /* of which directory; NULL: of none, or of several */
   tacit_progress_fn watch;   /* the caller's */
   void *watch_user;
-  bool is_stopping;          /* the caller said so, but what is being paid for is had first */
+  bool is_stopping; /* the caller said so, but what is being paid for is had first */
   tacit_draws_t draws;
   tacit_sample_end_t end;
   tacit_published_t published;
@@ -137,20 +140,25 @@ void tacit_fit_print_settings(const tacit_fit_t *fit, bool has_seed, unsigned ch
 /* The key of the prints that ranks compare. */
 TACIT_MUST_USE tacit_status_t tacit_fit_ranks_make_key(tacit_fit_t *fit, tacit_error_t *err);
 /*
- * Several ranks each read all records and take a share of them: print what was read, keyed, each unit in its place. PRIVATE, and nothing but equal to
- * the others' or not: never written.
+ * Several ranks each read all records and take a share of them: print what was read, keyed, each unit in its
+ * place. PRIVATE, and nothing but equal to the others' or not: never written.
  */
 void tacit_fit_ranks_print(tacit_fit_t *fit, const tacit_table_t *table);
-/* TACIT_ERR_DATA, TACIT_ERR_ARGUMENT: the ranks did not read the same records, or were given other settings; then shares would count units twice. */
+/* TACIT_ERR_DATA, TACIT_ERR_ARGUMENT: the ranks did not read the same records, or were given other settings;
+ * then shares would count units twice. */
 TACIT_MUST_USE tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *err);
-/* own_part.c: where data name the process ("part-%r.csv"), ->own_path <- this one's; TACIT_ERR_ARGUMENT where there is but one process. */
-TACIT_MUST_USE tacit_status_t tacit_fit_own_part(tacit_fit_t *fit, tacit_data_source_t *source, tacit_error_t *err);
+/* own_part.c: where data name the process ("part-%r.csv"), ->own_path <- this one's; TACIT_ERR_ARGUMENT where
+ * there is but one process. */
+TACIT_MUST_USE tacit_status_t tacit_fit_own_part(tacit_fit_t *fit, tacit_data_source_t *source,
+                                                 tacit_error_t *err);
 /* Of a rank's own part: prints of its persons. */
-TACIT_MUST_USE tacit_status_t tacit_fit_print_units(tacit_fit_t *fit, const tacit_table_t *table, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_print_units(tacit_fit_t *fit, const tacit_table_t *table,
+                                                    tacit_error_t *err);
 /* TACIT_ERR_DATA where a person is in two ranks' parts, or two ranks read the same records. */
 TACIT_MUST_USE tacit_status_t tacit_fit_parts_disjoint(tacit_fit_t *fit, tacit_error_t *err);
 /* A key from the system, the same on all ranks. */
-TACIT_MUST_USE tacit_status_t tacit_fit_make_key(const tacit_fit_t *fit, unsigned char key[32], tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_make_key(const tacit_fit_t *fit, unsigned char key[32],
+                                                 tacit_error_t *err);
 
 /* ---- options.c, tuning.c: settings read and checked against each other ---- */
 
@@ -166,7 +174,8 @@ void tacit_fit_prepare_tuning(tacit_fit_t *fit);
 /* ---- fit.c ---- */
 
 /* Parse a schema, and keep its text for the report. */
-TACIT_MUST_USE tacit_status_t tacit_fit_keep_schema(tacit_fit_t *fit, const char *text, size_t n, const char *name, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_keep_schema(tacit_fit_t *fit, const char *text, size_t n,
+                                                    const char *name, tacit_error_t *err);
 
 /* ---- prepare.c ---- */
 
@@ -180,7 +189,8 @@ bool tacit_fit_is_program(const tacit_fit_t *fit);
 TACIT_MUST_USE tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err);
 /* The fit's program, compiled, says of records what a kept text says; TACIT_ERR_DATA if not. */
-TACIT_MUST_USE tacit_status_t tacit_fit_compare_program(const tacit_fit_t *fit, const char *text, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_compare_program(const tacit_fit_t *fit, const char *text,
+                                                        tacit_error_t *err);
 
 /* ---- start.c: files with a metric and start values ---- */
 
@@ -210,11 +220,12 @@ bool tacit_fit_aware_is_default(const tacit_fit_t *fit);
 
 /* ---- run.c: the draws of method noise-aware; curator NULL: from the releases that there are ---- */
 
-TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator,
+                                                     tacit_error_t *err);
 
 /*
- * What is private and the run's work depends on, so that the time at which somebody stopped it tells it: nothing is said or kept then of how far
- * it had come. NULL: nothing.
+ * What is private and the run's work depends on, so that the time at which somebody stopped it tells it:
+ * nothing is said or kept then of how far it had come. NULL: nothing.
  */
 const char *tacit_fit_secret_of_time(const tacit_fit_t *fit);
 /* What was charged, in words; silent: not how much of it. */
@@ -225,8 +236,10 @@ void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent);
 /* The one release of a check. */
 tacit_event_t tacit_fit_check_event(const tacit_fit_t *fit);
 
-/* Everything that can fail comes before the reservation, which this makes; fills but the key of the fit. check_program.c */
-TACIT_MUST_USE tacit_status_t tacit_fit_check_of_program(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err);
+/* Everything that can fail comes before the reservation, which this makes; fills but the key of the fit.
+ * check_program.c */
+TACIT_MUST_USE tacit_status_t tacit_fit_check_of_program(tacit_fit_t *fit, const char *by,
+                                                         tacit_fit_check_t *check, tacit_error_t *err);
 /* A count that was released with noise, drawn towards the one that is expected; at least 1. */
 double tacit_fit_check_count(const tacit_fit_check_bin_t *bin, double expected);
 /* Quantile of the normal at which a sum of n squares is this large. */
@@ -237,19 +250,23 @@ double tacit_fit_check_quantile(double square, double n);
 /* May this setting be given? Of a fit drawn from releases, few may. */
 bool tacit_fit_may_set(const tacit_fit_t *fit, const char *name);
 /* A fit of what was kept in n directories or files; on failure *fit may be there, and is to be freed. */
-TACIT_MUST_USE tacit_status_t tacit_fit_open_kept(tacit_fit_t **fit, const char *const *paths, size_t n, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_open_kept(tacit_fit_t **fit, const char *const *paths, size_t n,
+                                                  tacit_error_t *err);
 /* Settings, model and budget as they were kept; nothing is drawn. */
 TACIT_MUST_USE tacit_status_t tacit_fit_prepare_kept(tacit_fit_t *fit, tacit_error_t *err);
 /* Charge releases as their fit did: its budget must have had workspace. */
-TACIT_MUST_USE tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, const tacit_releases_t *releases, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_charge_again(tacit_budget_t *budget, const tacit_releases_t *releases,
+                                                     tacit_error_t *err);
 /* sites.c: the sites go together; what they cost. Then: draws. */
 TACIT_MUST_USE tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err);
 void tacit_fit_clear_sites(tacit_fit_t *fit);
-/* Columns of each site of several: all that is reported where effects differ, else the residual sd, if there is one; of programs none. */
+/* Columns of each site of several: all that is reported where effects differ, else the residual sd, if there
+ * is one; of programs none. */
 size_t tacit_fit_n_own(const tacit_fit_t *fit);
 /* What releases.json shall hold; clear after failure too. */
-TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept,
+                                             tacit_error_t *err);
 
 /* ---- parts.c, part_text.c: records that an engine holds ---- */
 
@@ -257,15 +274,21 @@ TACIT_MUST_USE tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_relea
 void tacit_fit_ask_parts(void *fit, const tacit_kept_release_t *request);
 bool tacit_fit_engine_has_failed(const tacit_fit_t *fit);
 /* TACIT_ERR_STATE where the engine failed in a pass; else the status given. */
-TACIT_MUST_USE tacit_status_t tacit_fit_engine_failed(const tacit_fit_t *fit, tacit_status_t status, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_engine_failed(const tacit_fit_t *fit, tacit_status_t status,
+                                                      tacit_error_t *err);
 void tacit_fit_engine_free(struct tacit_fit_engine *engine);
-/* A request as text, of a fit of this print; false: no memory. And from it again: release->values is NULL, the parts' numbers are owned by `numbers`. */
-bool tacit_fit_request_write(const tacit_kept_release_t *release, const unsigned char print[TACIT_FIT_PRINT], tacit_text_t *text);
-TACIT_MUST_USE tacit_status_t tacit_fit_request_read(const char *text, const unsigned char print[TACIT_FIT_PRINT], tacit_kept_release_t *release,
-                                                     double **numbers, tacit_error_t *err);
+/* A request as text, of a fit of this print; false: no memory. And from it again: release->values is NULL,
+ * the parts' numbers are owned by `numbers`. */
+bool tacit_fit_request_write(const tacit_kept_release_t *release, const unsigned char print[TACIT_FIT_PRINT],
+                             tacit_text_t *text);
+TACIT_MUST_USE tacit_status_t tacit_fit_request_read(const char *text,
+                                                     const unsigned char print[TACIT_FIT_PRINT],
+                                                     tacit_kept_release_t *release, double **numbers,
+                                                     tacit_error_t *err);
 /* records.c: the source's records and table, whose notes are filled; the fit has failed unless it goes on. */
-TACIT_MUST_USE tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_records_t **records,
-                                                tacit_table_t **table, tacit_table_notes_t *notes, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *source,
+                                                tacit_records_t **records, tacit_table_t **table,
+                                                tacit_table_notes_t *notes, tacit_error_t *err);
 
 /* ---- records.c, plan.c, forecast.c ---- */
 
@@ -274,30 +297,41 @@ const char *const *tacit_fit_used(const tacit_fit_t *fit, size_t *n_columns);
 /* One of them whose missing values drop their records, or NULL. */
 const char *tacit_fit_dropping(const tacit_fit_t *fit);
 /* TACIT_ERR_ARGUMENT where a person may have several rows and the method goes by records. */
-TACIT_MUST_USE tacit_status_t tacit_fit_check_unit(const tacit_fit_t *fit, const tacit_method_t *method, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_check_unit(const tacit_fit_t *fit, const tacit_method_t *method,
+                                                   tacit_error_t *err);
 /* A curator of one blank record: its bounds are the model's and the settings', as of any other. */
 TACIT_MUST_USE tacit_status_t tacit_fit_open_blank(tacit_fit_t *fit, tacit_error_t *err);
 /* Another fit with the same settings; on failure free it too. */
-TACIT_MUST_USE tacit_status_t tacit_fit_copy_settings(tacit_fit_t **copy, const tacit_fit_t *fit, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_copy_settings(tacit_fit_t **copy, const tacit_fit_t *fit,
+                                                      tacit_error_t *err);
 /* Is it a number of units to plan for? */
 TACIT_MUST_USE tacit_status_t tacit_fit_check_number(double n_units, tacit_error_t *err);
 /* Plan for the curator; n_units: 0, or the number where the curator's is not meant. */
 TACIT_MUST_USE tacit_status_t tacit_fit_make_plan(tacit_fit_t *fit, double n_units, tacit_error_t *err);
 /* Append, after `before`, that widths grow with the response's upper bound, where they do. */
-void tacit_fit_put_costly_bound(const tacit_noise_aware_settings_t *settings, const char *before, tacit_text_t *to);
-/* Append how wide posteriors of method noise-aware are where data are unkind, and what that assumes; nothing where it hardly matters. */
-void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
-/* Label of a numeric feature whose scale this budget is forecast not to tell, by public facts alone; NULL: none. */
-const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units);
-/* One sentence on it, or on a program whose fit is forecast to end with `bent`, with the budget that would do; nothing where neither is. */
-void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units, tacit_text_t *to);
+void tacit_fit_put_costly_bound(const tacit_noise_aware_settings_t *settings, const char *before,
+                                tacit_text_t *to);
+/* Append how wide posteriors of method noise-aware are where data are unkind, and what that assumes; nothing
+ * where it hardly matters. */
+void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units,
+                        tacit_text_t *to);
+/* Label of a numeric feature whose scale this budget is forecast not to tell, by public facts alone; NULL:
+ * none. */
+const char *tacit_fit_scale_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings,
+                                   double n_units);
+/* One sentence on it, or on a program whose fit is forecast to end with `bent`, with the budget that would
+ * do; nothing where neither is. */
+void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings,
+                          double n_units, tacit_text_t *to);
 /* tacit_noise_aware_bend(); 0 where it cannot be told. */
 double tacit_fit_bend(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units);
 bool tacit_fit_is_bent(double bend);
-/* A forecast of noise-aware that falls as the budget grows, and the least epsilon at which it is `bound` or less; INFINITY where none is. */
-typedef double (*tacit_fit_forecast_fn)(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
-double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings, size_t dim, double n_units, double delta,
-                             double bound);
+/* A forecast of noise-aware that falls as the budget grows, and the least epsilon at which it is `bound` or
+ * less; INFINITY where none is. */
+typedef double (*tacit_fit_forecast_fn)(const tacit_noise_aware_settings_t *settings, size_t dim,
+                                        double n_units);
+double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings,
+                             size_t dim, double n_units, double delta, double bound);
 /* The verdict on the plan, and what is said of it. */
 TACIT_MUST_USE tacit_status_t tacit_fit_forecast(tacit_fit_t *fit, tacit_error_t *err);
 
@@ -344,16 +378,20 @@ typedef struct tacit_fit_curves {
 enum { TACIT_CURVE_POINTS = 41, TACIT_CURVE_DRAWS = 400, TACIT_CURVE_MOST = 12 };
 
 /* Of each numeric column of the terms, up to a dozen; none of classes. Clear after failure, too. */
-TACIT_MUST_USE tacit_status_t tacit_fit_curves(const tacit_fit_t *fit, tacit_fit_curves_t *curves, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_curves(const tacit_fit_t *fit, tacit_fit_curves_t *curves,
+                                               tacit_error_t *err);
 void tacit_fit_curves_clear(tacit_fit_curves_t *curves);
-/* curves_program.c. Of each numeric column that the program's only outcome depends on; none where its expectation is not known. */
-TACIT_MUST_USE tacit_status_t tacit_fit_curves_of_program(const tacit_fit_t *fit, tacit_fit_curves_t *curves, tacit_error_t *err);
+/* curves_program.c. Of each numeric column that the program's only outcome depends on; none where its
+ * expectation is not known. */
+TACIT_MUST_USE tacit_status_t tacit_fit_curves_of_program(const tacit_fit_t *fit, tacit_fit_curves_t *curves,
+                                                          tacit_error_t *err);
 /* Where a column stays while another moves. */
 double tacit_curve_resting(const tacit_column_schema_t *column);
 /* Median and 90 % interval of n values, which are sorted. */
 void tacit_curve_band(double *values, size_t n, double *low, double *middle, double *high);
 /* Append bounds and levels of the columns that the model uses. */
-TACIT_MUST_USE tacit_status_t tacit_fit_describe_columns(const tacit_fit_t *fit, tacit_text_t *to, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_fit_describe_columns(const tacit_fit_t *fit, tacit_text_t *to,
+                                                         tacit_error_t *err);
 
 void tacit_fit_describe(const tacit_fit_t *fit, tacit_fit_report_t *described);
 void tacit_fit_list_settings(const tacit_fit_t *fit, tacit_fit_report_t *described);

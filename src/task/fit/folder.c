@@ -1,6 +1,7 @@
 /*
- * The folder of a run from before its first charge on: with room for what is to come, and with what was released as soon as it is, so that nothing that was
- * paid for is lost with the process. docs/releases.md, "A fit that did not end".
+ * The folder of a run from before its first charge on: with room for what is to come, and with what was
+ * released as soon as it is, so that nothing that was paid for is lost with the process. docs/releases.md, "A
+ * fit that did not end".
  */
 #include <string.h>
 
@@ -14,7 +15,8 @@ static const size_t number_size = 26, page_size = (size_t)1 << 20;
 
 /* More than the report will need: every iteration of every chain, as text, and pages. */
 static size_t room_of(const tacit_fit_t *fit) {
-  size_t width = fit->model.parameters.n_reported + 10, n_rows = fit->settings.n_warmup + fit->settings.n_draws, d = fit->model.parameters.dim;
+  size_t width = fit->model.parameters.n_reported + 10,
+         n_rows = fit->settings.n_warmup + fit->settings.n_draws, d = fit->model.parameters.dim;
   size_t released = fit->method->is_one_off ? TACIT_NOISE_AWARE_N_EVENTS * (2 * d * d + 4 * d + 64) : 0;
   return page_size + number_size * (fit->settings.n_chains * n_rows * width + released + 64 * width);
 }
@@ -24,7 +26,9 @@ tacit_status_t tacit_fit_claim_folder(tacit_fit_t *fit, tacit_error_t *err) {
     return TACIT_OK;
   }
   fit->folder = tacit_alloc_zero(1, sizeof *fit->folder);
-  return fit->folder == NULL ? tacit_error_memory(err) : tacit_directory_claim(fit->folder, tacit_fit_value(fit, "out"), room_of(fit), err);
+  return fit->folder == NULL
+             ? tacit_error_memory(err)
+             : tacit_directory_claim(fit->folder, tacit_fit_value(fit, "out"), room_of(fit), err);
 }
 
 void tacit_fit_leave_folder(tacit_fit_t *fit) {
@@ -94,7 +98,8 @@ void tacit_fit_keep_releases(tacit_fit_t *fit) {
   if (put_releases(fit, &err) == TACIT_OK) {
     fit->folder->is_kept = true;
     fit->has_kept_all = is_whole;
-    if (is_whole) { /* else, as where the process ends between the two, they are made again from what the releases cost */
+    if (is_whole) { /* else, as where the process ends between the two, they are made again from what the
+                       releases cost */
       (void)!put_statements(fit, &err);
     }
   }
@@ -103,5 +108,6 @@ void tacit_fit_keep_releases(tacit_fit_t *fit) {
 tacit_status_t tacit_fit_reopen_folder(tacit_fit_t *fit, tacit_error_t *err) {
   fit->has_kept_all = true;
   fit->folder = tacit_alloc_zero(1, sizeof *fit->folder);
-  return fit->folder == NULL ? tacit_error_memory(err) : tacit_directory_take_over(fit->folder, fit->reopened, err);
+  return fit->folder == NULL ? tacit_error_memory(err)
+                             : tacit_directory_take_over(fit->folder, fit->reopened, err);
 }

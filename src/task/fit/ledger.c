@@ -9,8 +9,12 @@
 
 static tacit_status_t check_settings(const tacit_fit_t *fit, tacit_error_t *err) {
   if (tacit_fit_value(fit, "ledger") == NULL) {
-    const char *orphan = tacit_fit_has(fit, "data-id") ? "data-id" : tacit_fit_has(fit, "purpose") ? "purpose" : NULL;
-    return orphan == NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
+    const char *orphan = tacit_fit_has(fit, "data-id")   ? "data-id"
+                         : tacit_fit_has(fit, "purpose") ? "purpose"
+                                                         : NULL;
+    return orphan == NULL
+               ? TACIT_OK
+               : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
   }
   if (fit->is_exposed || fit->is_seeded) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
@@ -37,7 +41,8 @@ tacit_status_t tacit_fit_open_ledger(tacit_fit_t *fit, tacit_error_t *err) {
   if (status == TACIT_OK && fit->query != NULL) { /* before it is run; the reservation checks imports, too */
     status = tacit_ledger_check_query(state.data_id, fit->query_hash, err);
   }
-  if (status == TACIT_OK) { /* the ledger's own, unless the user says which it should be: the reservation checks it */
+  if (status ==
+      TACIT_OK) { /* the ledger's own, unless the user says which it should be: the reservation checks it */
     fit->data_id = tacit_strdup(data_id != NULL ? data_id : state.data_id);
     status = fit->data_id != NULL ? TACIT_OK : tacit_error_memory(err);
   }
@@ -46,7 +51,8 @@ tacit_status_t tacit_fit_open_ledger(tacit_fit_t *fit, tacit_error_t *err) {
 }
 
 /* All that the planned run can release, labelled as the curator labels it; owned. */
-static tacit_status_t list_events(const tacit_fit_t *fit, tacit_event_t **events, size_t *n, tacit_error_t *err) {
+static tacit_status_t list_events(const tacit_fit_t *fit, tacit_event_t **events, size_t *n,
+                                  tacit_error_t *err) {
   if (fit->checked != NULL) {
     *n = 1;
     *events = tacit_alloc(1, sizeof **events);
@@ -65,7 +71,8 @@ static tacit_status_t list_events(const tacit_fit_t *fit, tacit_event_t **events
     *n = tacit_noise_aware_events(&fit->aware, *events);
     return TACIT_OK;
   }
-  return tacit_sampler_schedule(fit->method, &fit->settings, fit->curator, fit->plan.n_iterations, events, n, err);
+  return tacit_sampler_schedule(fit->method, &fit->settings, fit->curator, fit->plan.n_iterations, events, n,
+                                err);
 }
 
 /* What has no price that holds whatever others run: nothing was released yet. */
@@ -73,11 +80,12 @@ static tacit_status_t check_events(const tacit_event_t *events, size_t n, tacit_
   char number[TACIT_NUMBER_SIZE];
   for (size_t i = 0; i < n; i++) {
     if (events[i].sampling != TACIT_SAMPLING_NONE) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
-                             "a ledger takes no Gaussian releases of minibatches (%s, sampling rate %s): no bound of "
-                             "them is known that holds whatever else is run on these data; use --sampling-rate 1 or "
-                             "another method (tacit methods), or leave out --ledger",
-                             events[i].label, tacit_number_format(events[i].sampling_rate, number));
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "ledger",
+          "a ledger takes no Gaussian releases of minibatches (%s, sampling rate %s): no bound of "
+          "them is known that holds whatever else is run on these data; use --sampling-rate 1 or "
+          "another method (tacit methods), or leave out --ledger",
+          events[i].label, tacit_number_format(events[i].sampling_rate, number));
     }
   }
   return TACIT_OK;
@@ -91,10 +99,11 @@ static void say_price(tacit_fit_t *fit, const tacit_event_t *events, size_t n) {
   }
   tacit_text_clear(&fit->texts[TACIT_FIT_TEXT_PRICE]);
   if (!is_plain) {
-    tacit_text_printf(&fit->texts[TACIT_FIT_TEXT_PRICE],
-                      "ledger: decisions cost more among other runs than by themselves: of the ledger this run takes as "
-                      "much as one with epsilon %.4g at delta %g that releases Gaussian sums\n",
-                      tacit_ledger_price(events, n, fit->delta), fit->delta);
+    tacit_text_printf(
+        &fit->texts[TACIT_FIT_TEXT_PRICE],
+        "ledger: decisions cost more among other runs than by themselves: of the ledger this run takes as "
+        "much as one with epsilon %.4g at delta %g that releases Gaussian sums\n",
+        tacit_ledger_price(events, n, fit->delta), fit->delta);
   }
 }
 
@@ -107,10 +116,12 @@ static void put_purpose(tacit_text_t *text, const tacit_fit_t *fit) {
   }
 }
 
-static tacit_status_t spend(tacit_fit_t *fit, const tacit_spend_request_t *request, bool is_trial, tacit_error_t *err) {
+static tacit_status_t spend(tacit_fit_t *fit, const tacit_spend_request_t *request, bool is_trial,
+                            tacit_error_t *err) {
   tacit_ledger_t *ledger;
   tacit_status_t status = tacit_ledger_open(&ledger, tacit_fit_value(fit, "ledger"), err);
-  TACIT_THEN(status, is_trial ? tacit_ledger_check(ledger, request, err) : tacit_ledger_reserve(ledger, request, &fit->spend, err));
+  TACIT_THEN(status, is_trial ? tacit_ledger_check(ledger, request, err)
+                              : tacit_ledger_reserve(ledger, request, &fit->spend, err));
   tacit_ledger_close(ledger);
   return status;
 }
@@ -128,8 +139,9 @@ static tacit_status_t reserve(tacit_fit_t *fit, bool is_trial, tacit_error_t *er
                                    .max_rows = tacit_schema_max_rows(fit->schema),
                                    .purpose = purpose.data,
                                    .artefact = artefact.data};
-  tacit_status_t status =
-      purpose.failed || artefact.failed ? tacit_error_memory(err) : list_events(fit, &events, &request.n_events, err);
+  tacit_status_t status = purpose.failed || artefact.failed
+                              ? tacit_error_memory(err)
+                              : list_events(fit, &events, &request.n_events, err);
   request.events = events;
   TACIT_THEN(status, check_events(events, request.n_events, err));
   TACIT_THEN(status, spend(fit, &request, is_trial, err));
@@ -145,8 +157,9 @@ static tacit_status_t reserve(tacit_fit_t *fit, bool is_trial, tacit_error_t *er
 tacit_status_t tacit_fit_reserve(tacit_fit_t *fit, bool is_trial, tacit_error_t *err) {
   if (fit->stage != TACIT_FIT_STAGE_READ) {
     return tacit_error_set(err, TACIT_ERR_STATE, "ledger", "%s",
-                           fit->stage < TACIT_FIT_STAGE_READ ? "there is no plan to reserve for: read the records first"
-                                                             : "this run was reserved already");
+                           fit->stage < TACIT_FIT_STAGE_READ
+                               ? "there is no plan to reserve for: read the records first"
+                               : "this run was reserved already");
   }
   tacit_status_t status = is_trial ? TACIT_OK : tacit_fit_claim_folder(fit, err);
   if (status == TACIT_OK && fit->data_id != NULL) {
@@ -173,7 +186,7 @@ void tacit_fit_settle(tacit_fit_t *fit) {
   TACIT_THEN(status, tacit_ledger_settle(ledger, &fit->spend, events, n, &err));
   tacit_ledger_close(ledger);
   if (status != TACIT_OK) {
-    tacit_text_printf(&fit->texts[TACIT_FIT_TEXT_UNSETTLED], "warning: the ledger keeps all that was reserved for this run: %s\n",
-                      err.message);
+    tacit_text_printf(&fit->texts[TACIT_FIT_TEXT_UNSETTLED],
+                      "warning: the ledger keeps all that was reserved for this run: %s\n", err.message);
   }
 }

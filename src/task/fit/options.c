@@ -19,12 +19,14 @@ static tacit_status_t check_out(const tacit_fit_t *fit, tacit_error_t *err) {
   }
   if (lstat(out, &info) == 0 && tacit_directory_is_unfinished(out)) {
     return tacit_error_set(err, TACIT_ERR_EXISTS, "out",
-                           "%s exists, of a fit that did not end, or is at work: tacit refit %s draws from what it released, and nothing more is spent; "
+                           "%s exists, of a fit that did not end, or is at work: tacit refit %s draws from "
+                           "what it released, and nothing more is spent; "
                            "or choose another --out",
                            out, out);
   }
   if (lstat(out, &info) == 0) {
-    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it", out);
+    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
+                           out);
   }
   char *parent = tacit_strdup(out);
   if (parent == NULL) {
@@ -40,18 +42,21 @@ static tacit_status_t check_out(const tacit_fit_t *fit, tacit_error_t *err) {
     *slash = '\0';
   }
   bool ok = stat(folder, &info) == 0 && S_ISDIR(info.st_mode) && access(folder, W_OK) == 0;
-  tacit_status_t status = ok ? TACIT_OK
-                             : tacit_error_set(err, TACIT_ERR_IO, "out", "cannot create %s: %s is not a directory one can write to", out,
-                                               folder);
+  tacit_status_t status =
+      ok ? TACIT_OK
+         : tacit_error_set(err, TACIT_ERR_IO, "out",
+                           "cannot create %s: %s is not a directory one can write to", out, folder);
   tacit_free(parent);
   return status;
 }
 
-/* The method that a small budget goes furthest with; where it does not apply, tacit_fit_aware_prepare() takes the other. */
+/* The method that a small budget goes furthest with; where it does not apply, tacit_fit_aware_prepare() takes
+ * the other. */
 static const char *default_method(tacit_fit_t *fit) {
   const char *setting = tacit_fit_chain_setting(fit);
   if (setting != NULL) {
-    snprintf(fit->why_not_aware, sizeof fit->why_not_aware, "--%s is for methods that release at every step", setting);
+    snprintf(fit->why_not_aware, sizeof fit->why_not_aware, "--%s is for methods that release at every step",
+             setting);
   }
   return setting == NULL ? "noise-aware" : "dp-hmc";
 }
@@ -66,16 +71,19 @@ static tacit_status_t read_method(tacit_fit_t *fit, tacit_error_t *err) {
       tacit_nearest_offer(&nearest, tacit_method_get(i)->name);
     }
     char hint[TACIT_HINT_SIZE];
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "unknown method '%s'%s; tacit methods lists them", name,
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
+                           "unknown method '%s'%s; tacit methods lists them", name,
                            tacit_nearest_hint(&nearest, hint));
   }
   if (!fit->method->is_private && !fit->is_exposed) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
-                           "method %s does not protect the records: say --exposed if that is meant, or use dp-hmc", name);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "method",
+        "method %s does not protect the records: say --exposed if that is meant, or use dp-hmc", name);
   }
   if (fit->method->is_private && fit->is_exposed) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
-                           "method %s is private and --exposed is not: use --method hmc for an exposed run", name);
+                           "method %s is private and --exposed is not: use --method hmc for an exposed run",
+                           name);
   }
   return TACIT_OK;
 }
@@ -84,12 +92,13 @@ static tacit_status_t read_budget(tacit_fit_t *fit, tacit_error_t *err) {
   bool has_epsilon = tacit_fit_has(fit, "epsilon"), has_delta = tacit_fit_has(fit, "delta");
   if (fit->is_exposed && (has_epsilon || has_delta)) {
     const char *name = has_epsilon ? "epsilon" : "delta";
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "an exposed run has no budget: leave out --%s, or choose a private method",
-                           name);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name,
+                           "an exposed run has no budget: leave out --%s, or choose a private method", name);
   }
   if (!fit->is_exposed && (!has_epsilon || !has_delta)) {
     const char *name = has_epsilon ? "delta" : "epsilon";
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "a private run needs a budget: --epsilon E --delta D (missing: --%s)", name);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, name,
+                           "a private run needs a budget: --epsilon E --delta D (missing: --%s)", name);
   }
   tacit_settings_number(&fit->given, "epsilon", &fit->epsilon);
   tacit_settings_number(&fit->given, "delta", &fit->delta);
@@ -106,15 +115,17 @@ static tacit_status_t read_barker_test(tacit_fit_t *fit, tacit_error_t *err) {
   bool is_penalty = name != NULL && strcmp(name, "barker-penalty") == 0;
   if (name != NULL && !is_penalty && strcmp(name, "vcorr") != 0) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "acceptance",
-                           "option --acceptance of dp-barker-vcorr must be vcorr or barker-penalty, not '%s'", name);
+                           "option --acceptance of dp-barker-vcorr must be vcorr or barker-penalty, not '%s'",
+                           name);
   }
   s->barker_test = is_penalty ? TACIT_BARKER_PENALTY : TACIT_BARKER_VCORR;
   tacit_settings_number(&fit->given, "variance", &s->ratio_variance);
   if (!is_penalty && s->ratio_variance > 0 && isnan(tacit_vcorr_error(s->ratio_variance))) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "variance",
-                           "option --variance must be 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 or 3, not %g; any number goes with "
-                           "--acceptance barker-penalty",
-                           s->ratio_variance);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "variance",
+        "option --variance must be 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 or 3, not %g; any number goes with "
+        "--acceptance barker-penalty",
+        s->ratio_variance);
   }
   return TACIT_OK;
 }
@@ -136,7 +147,8 @@ static tacit_status_t read_acceptance(tacit_fit_t *fit, tacit_error_t *err) {
     return read_barker_test(fit, err);
   }
   if (tacit_fit_has(fit, "variance")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "variance", "--variance only goes with --method dp-barker-vcorr");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "variance",
+                           "--variance only goes with --method dp-barker-vcorr");
   }
   if (name == NULL) { /* the method's own */
     s->accept_rule.kind = is_mala ? TACIT_ACCEPT_PENALTY : TACIT_ACCEPT_BARKER;
@@ -150,8 +162,9 @@ static tacit_status_t read_acceptance(tacit_fit_t *fit, tacit_error_t *err) {
     }
   }
   if (!is_found) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "acceptance",
-                           "option --acceptance must be penalty, penalty-bit, probit-bit, barker or arcsine, not '%s'", name);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "acceptance",
+        "option --acceptance must be penalty, penalty-bit, probit-bit, barker or arcsine, not '%s'", name);
   }
   tacit_settings_number(&fit->given, "sigma", &s->accept_rule.sigma);
   tacit_settings_number(&fit->given, "kappa", &s->accept_rule.kappa);
@@ -224,7 +237,8 @@ static tacit_status_t read_priors(tacit_fit_t *fit, tacit_error_t *err) {
     tacit_error_t why;
     tacit_status_t status = tacit_prior_parse(&fit->priors[fit->n_priors], given->text, &why);
     if (status != TACIT_OK) {
-      return tacit_error_set(err, status == TACIT_ERR_MEMORY ? status : TACIT_ERR_ARGUMENT, "prior", "%s", why.message);
+      return tacit_error_set(err, status == TACIT_ERR_MEMORY ? status : TACIT_ERR_ARGUMENT, "prior", "%s",
+                             why.message);
     }
     fit->n_priors++;
   }
@@ -236,15 +250,19 @@ static tacit_status_t read_family(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_error_t why;
   tacit_status_t status = tacit_fit_check_program(fit, err);
   if (status != TACIT_OK || tacit_fit_is_program(fit)) {
-    fit->family = TACIT_FAMILY_POISSON; /* as of a family without bounds of its own: nothing is taken from it */
+    fit->family =
+        TACIT_FAMILY_POISSON; /* as of a family without bounds of its own: nothing is taken from it */
     return status;
   }
   if (name == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "option --family is needed, what the response is: bernoulli (0 or 1), gaussian (a number), poisson (a count), ...; tacit model families lists all");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
+                           "option --family is needed, what the response is: bernoulli (0 or 1), gaussian (a "
+                           "number), poisson (a count), ...; tacit model families lists all");
   }
   if (tacit_family_parse(&fit->family, name, &why) != TACIT_OK) {
     char hint[TACIT_HINT_SIZE];
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family", "unknown family '%.64s'%s; tacit model families lists them", name,
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "family",
+                           "unknown family '%.64s'%s; tacit model families lists them", name,
                            tacit_program_family_hint(name, hint));
   }
   return TACIT_OK;
@@ -262,7 +280,8 @@ static tacit_status_t take(step_fn *const *steps, size_t n, tacit_fit_t *fit, ta
 }
 
 tacit_status_t tacit_fit_read_common_settings(tacit_fit_t *fit, tacit_error_t *err) {
-  static step_fn *const steps[] = {read_family, read_budget, read_chains, tacit_fit_read_tuning, read_sd, read_priors};
+  static step_fn *const steps[] = {read_family,           read_budget, read_chains,
+                                   tacit_fit_read_tuning, read_sd,     read_priors};
   return take(steps, sizeof steps / sizeof steps[0], fit, err);
 }
 

@@ -11,8 +11,10 @@ tacit_status_t tacit_fit_open_blank(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_status_t status = tacit_records_new(&records, 1, fit->model.records.n_columns, err);
   if (status == TACIT_OK) {
     fit->limits.max_unit_rows = tacit_schema_max_rows(fit->schema);
-    status = fit->is_exposed ? tacit_curator_new_exposed(&fit->curator, records, &fit->model.records, &fit->limits, err)
-                             : tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise, &fit->limits, err);
+    status = fit->is_exposed
+                 ? tacit_curator_new_exposed(&fit->curator, records, &fit->model.records, &fit->limits, err)
+                 : tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise,
+                                     &fit->limits, err);
   }
   return status;
 }
@@ -24,25 +26,29 @@ static tacit_status_t set_schedule(tacit_fit_t *fit, tacit_error_t *err) {
   if (!tacit_sampler_needs_schedule(fit->method, &fit->settings)) {
     return TACIT_OK;
   }
-  tacit_status_t status =
-      tacit_sampler_schedule(fit->method, &fit->settings, fit->curator, fit->plan.n_iterations, &events, &n, err);
+  tacit_status_t status = tacit_sampler_schedule(fit->method, &fit->settings, fit->curator,
+                                                 fit->plan.n_iterations, &events, &n, err);
   TACIT_THEN(status, tacit_budget_set_schedule(fit->budget, events, n, err));
   tacit_free(events);
   return status;
 }
 
 /* What is refused by the first release, after earlier steps were paid for, is refused before. */
-tacit_status_t tacit_fit_check_unit(const tacit_fit_t *fit, const tacit_method_t *method, tacit_error_t *err) {
-  static const char *const by_record[] = {"dp-mala", "dp-fast-mh", "dp-sgld", "dp-sghmc", "dp-sgnht", "dp-penalty-subsampled",
-                                          "dp-barker-vcorr", "tunamh", "sghmc", "sghmc-naive"};
+tacit_status_t tacit_fit_check_unit(const tacit_fit_t *fit, const tacit_method_t *method,
+                                    tacit_error_t *err) {
+  static const char *const by_record[] = {
+      "dp-mala",         "dp-fast-mh", "dp-sgld", "dp-sghmc",   "dp-sgnht", "dp-penalty-subsampled",
+      "dp-barker-vcorr", "tunamh",     "sghmc",   "sghmc-naive"};
   if (tacit_schema_unit(fit->schema) == NULL) {
     return TACIT_OK;
   }
   for (size_t i = 0; i < sizeof by_record / sizeof by_record[0]; i++) {
     if (strcmp(method->name, by_record[i]) == 0) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
-                             "method %s goes by records, and here a person has several: use dp-hmc, dp-penalty or dp-barker, or a table with one row "
-                             "a person", method->name);
+                             "method %s goes by records, and here a person has several: use dp-hmc, "
+                             "dp-penalty or dp-barker, or a table with one row "
+                             "a person",
+                             method->name);
     }
   }
   return TACIT_OK;
@@ -58,7 +64,8 @@ static tacit_status_t add_road(tacit_error_t *err, tacit_status_t status, const 
 }
 
 /* The least of a row of budgets that would pay; planning without decisions takes no time. */
-static double epsilon_that_pays(const tacit_fit_t *fit, tacit_plan_request_t request, const tacit_sampler_settings_t *before) {
+static double epsilon_that_pays(const tacit_fit_t *fit, tacit_plan_request_t request,
+                                const tacit_sampler_settings_t *before) {
   for (double epsilon = fit->epsilon; epsilon < 1e6 && fit->epsilon > 0; epsilon *= 1.2) {
     tacit_sampler_settings_t settings = *before;
     tacit_plan_t plan;
@@ -72,8 +79,9 @@ static double epsilon_that_pays(const tacit_fit_t *fit, tacit_plan_request_t req
 }
 
 /* A plan that fails says where the road is. */
-static tacit_status_t point_on(const tacit_fit_t *fit, const tacit_plan_request_t *request, const tacit_sampler_settings_t *before,
-                               tacit_status_t status, tacit_error_t *err) {
+static tacit_status_t point_on(const tacit_fit_t *fit, const tacit_plan_request_t *request,
+                               const tacit_sampler_settings_t *before, tacit_status_t status,
+                               tacit_error_t *err) {
   char text[TACIT_FIT_OBSTACLE_SIZE], road[128];
   bool has_alternative = fit->design != NULL && !fit->is_exposed && !tacit_fit_aware_obstacle(fit, text);
   if (status == TACIT_ERR_SENSITIVITY && has_alternative) {
@@ -88,16 +96,20 @@ static tacit_status_t point_on(const tacit_fit_t *fit, const tacit_plan_request_
   if (has_alternative) {
     return add_road(err, status, "or --method noise-aware, which does with less");
   }
-  bool is_default = fit->design != NULL && tacit_fit_aware_is_default(fit) && tacit_schema_unit(fit->schema) == NULL &&
+  bool is_default = fit->design != NULL && tacit_fit_aware_is_default(fit) &&
+                    tacit_schema_unit(fit->schema) == NULL &&
                     tacit_schema_relation(fit->schema) == TACIT_RELATION_SUBSTITUTE;
   if (is_default && !tacit_design_has_intercept(fit->design)) {
     return add_road(err, status, "with an intercept (drop the `0 +`) method noise-aware does with less");
   }
-  double epsilon = tacit_sampler_needs_schedule(fit->method, before) ? NAN : epsilon_that_pays(fit, *request, before);
+  double epsilon =
+      tacit_sampler_needs_schedule(fit->method, before) ? NAN : epsilon_that_pays(fit, *request, before);
   if (isnan(epsilon)) {
     return status;
   }
-  snprintf(road, sizeof road, "epsilon %.3g would pay for one draw of each, a usable chain takes several times that: tacit plan", epsilon);
+  snprintf(road, sizeof road,
+           "epsilon %.3g would pay for one draw of each, a usable chain takes several times that: tacit plan",
+           epsilon);
   return add_road(err, status, road);
 }
 
@@ -172,12 +184,13 @@ tacit_status_t tacit_fit_copy_settings(tacit_fit_t **copy, const tacit_fit_t *fi
 tacit_status_t tacit_fit_check_number(double n_units, tacit_error_t *err) {
   return n_units >= 1 && n_units <= 1e18
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "a plan without records needs their number, from 1 to 1e18");
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n",
+                               "a plan without records needs their number, from 1 to 1e18");
 }
 
 static tacit_status_t plan_blank(tacit_fit_t *fit, double n_units, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_fit_t *, tacit_error_t *) = {tacit_fit_prepare, tacit_fit_read_metric, tacit_fit_read_init,
-                                                                     tacit_fit_open_blank};
+  tacit_status_t (*const steps[])(tacit_fit_t *, tacit_error_t *) = {
+      tacit_fit_prepare, tacit_fit_read_metric, tacit_fit_read_init, tacit_fit_open_blank};
   tacit_status_t status = tacit_fit_read_settings(fit, err);
   if (status == TACIT_OK && !(fit->n_public > 0)) {
     fit->n_public = n_units;

@@ -28,7 +28,8 @@ static tacit_status_t open_schema(tacit_fit_t *fit, tacit_error_t *err) {
     return TACIT_OK;
   }
   if (path == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema", "option --schema is needed; see tacit fit --help");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema",
+                           "option --schema is needed; see tacit fit --help");
   }
   char *text;
   size_t n;
@@ -54,20 +55,23 @@ static tacit_status_t open_regression(tacit_fit_t *fit, tacit_error_t *err) {
   glm.prior_on_original_scale = strcmp(tacit_fit_value(fit, "prior-scale"), "original") == 0;
   status = tacit_model_init_glm(&fit->model, fit->design, &glm, &why);
   if (status != TACIT_OK) {
-    return tacit_error_set(err, status == TACIT_ERR_MEMORY ? status : TACIT_ERR_ARGUMENT, why.field, "%s", why.message);
+    return tacit_error_set(err, status == TACIT_ERR_MEMORY ? status : TACIT_ERR_ARGUMENT, why.field, "%s",
+                           why.message);
   }
   return TACIT_OK;
 }
 
 /*
- * A regression by its family's own kernels; a formula that these do not know, as a program. What neither takes, the one says that it was written for.
+ * A regression by its family's own kernels; a formula that these do not know, as a program. What neither
+ * takes, the one says that it was written for.
  */
 static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_error_t other;
   char *text;
   tacit_status_t status = open_regression(fit, err);
   if (status != TACIT_ERR_SYNTAX ||
-      tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &other) != TACIT_OK) {
+      tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &other) !=
+          TACIT_OK) {
     bool is_of_programs = status == TACIT_ERR_SYNTAX && tacit_regression_is_own(fit->formula);
     if (is_of_programs && err != NULL) {
       *err = other;
@@ -86,9 +90,10 @@ static tacit_status_t open_budget(tacit_fit_t *fit, tacit_error_t *err) {
     return TACIT_OK;
   }
   if (relation == TACIT_RELATION_ADD_REMOVE && !(fit->n_public > 0)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
-                           "under relation add-remove the number of units is private: give a public nominal number with "
-                           "--n-public N, for the default settings");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "n-public",
+        "under relation add-remove the number of units is private: give a public nominal number with "
+        "--n-public N, for the default settings");
   }
   return tacit_budget_new(&fit->budget, fit->epsilon, fit->delta, relation, err);
 }
@@ -103,5 +108,6 @@ tacit_status_t tacit_fit_prepare(tacit_fit_t *fit, tacit_error_t *err) {
     status = tacit_fit_aware_prepare(fit, err);
   }
   TACIT_THEN(status, open_budget(fit, err));
-  return status == TACIT_OK ? open_noise(fit, err) : status; /* an exposed run draws nothing but minibatches from it */
+  return status == TACIT_OK ? open_noise(fit, err)
+                            : status; /* an exposed run draws nothing but minibatches from it */
 }

@@ -18,7 +18,9 @@ static const char *kept_by(const tacit_fit_t *fit) {
 static const char *file_of(const tacit_fit_t *fit) {
   size_t n = strlen(fit->formula);
   bool is_file = n > 5 && strcmp(fit->formula + n - 5, ".stan") == 0;
-  return tacit_fit_has(fit, "program") ? tacit_fit_value(fit, "program") : is_file && fit->n_of == 0 && fit->checked == NULL ? fit->formula : NULL;
+  return tacit_fit_has(fit, "program")                       ? tacit_fit_value(fit, "program")
+         : is_file && fit->n_of == 0 && fit->checked == NULL ? fit->formula
+                                                             : NULL;
 }
 
 /* A family that has no kernels of its own. */
@@ -37,61 +39,77 @@ static bool is_written(const tacit_fit_t *fit) {
   return false;
 }
 
-bool tacit_fit_is_program(const tacit_fit_t *fit) { return fit->program != NULL || file_of(fit) != NULL || kept_by(fit) != NULL || is_written(fit); }
+bool tacit_fit_is_program(const tacit_fit_t *fit) {
+  return fit->program != NULL || file_of(fit) != NULL || kept_by(fit) != NULL || is_written(fit);
+}
 
 /* What a program says itself. */
 tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err) {
-  static const char *const of_formulas[] = {"prior", "prior-scale", "sd", "family"}, *const of_programs[] = {"set", "constants", "records", "public"};
+  static const char *const of_formulas[] = {"prior", "prior-scale", "sd", "family"}, *const of_programs[] = {
+                                                                                         "set", "constants",
+                                                                                         "records", "public"};
   bool is_program = tacit_fit_is_program(fit);
   const char *const *names = is_program ? of_formulas : of_programs;
   if (!is_program && tacit_fit_has(fit, "followed-to-bound")) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "followed-to-bound",
                            "--followed-to-bound goes with censored times, of a program or y | cens(over)");
   }
-  bool keeps_priors = kept_by(fit) != NULL && !fit->has_own_prior;                      /* they stand in what was kept */
-  bool takes_priors = is_program && (file_of(fit) == NULL || keeps_priors);             /* they are written into it */
+  bool keeps_priors = kept_by(fit) != NULL && !fit->has_own_prior;          /* they stand in what was kept */
+  bool takes_priors = is_program && (file_of(fit) == NULL || keeps_priors); /* they are written into it */
   for (size_t i = takes_priors ? 2 : 0; i < (!is_program || file_of(fit) == fit->formula ? 4 : 3); i++) {
     if (tacit_fit_has(fit, names[i])) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, names[i],
-                             file_of(fit) != NULL ? "--%s goes with a formula; a program says this itself"
-                             : is_program           ? "--%s is said in the program that this formula is fitted by: see tacit model write"
-                                                    : "--%s goes with a program, FILE.stan",
-                             names[i]);
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, names[i],
+          file_of(fit) != NULL ? "--%s goes with a formula; a program says this itself"
+          : is_program ? "--%s is said in the program that this formula is fitted by: see tacit model write"
+                       : "--%s goes with a program, FILE.stan",
+          names[i]);
     }
   }
   return TACIT_OK;
 }
 
-static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_constants_t *constants, tacit_error_t *err) {
+static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_constants_t *constants,
+                                     tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < fit->given.n_given && status == TACIT_OK; i++) {
     const tacit_given_t *given = &fit->given.given[i];
-    status = strcmp(given->setting->name, "set") == 0         ? tacit_program_constants_set(constants, given->text, err)
-             : strcmp(given->setting->name, "constants") == 0 ? tacit_program_constants_read(constants, given->text, err)
-                                                              : TACIT_OK;
+    status = strcmp(given->setting->name, "set") == 0
+                 ? tacit_program_constants_set(constants, given->text, err)
+             : strcmp(given->setting->name, "constants") == 0
+                 ? tacit_program_constants_read(constants, given->text, err)
+                 : TACIT_OK;
   }
   for (size_t i = 0; i < fit->given.n_given && status == TACIT_OK; i++) {
     const tacit_given_t *given = &fit->given.given[i];
-    status = strcmp(given->setting->name, "public") == 0 ? tacit_program_constants_public(constants, given->text, err) : TACIT_OK;
+    status = strcmp(given->setting->name, "public") == 0
+                 ? tacit_program_constants_public(constants, given->text, err)
+                 : TACIT_OK;
   }
   return status == TACIT_OK ? tacit_program_constants_check(constants, err) : status;
 }
 
 /* The formula's program, with the priors that were given. */
-static tacit_status_t write_formula(const tacit_fit_t *fit, const char *family, tacit_written_t *written, tacit_error_t *err) {
-  const tacit_written_priors_t priors = {fit->priors, fit->n_priors, strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0};
+static tacit_status_t write_formula(const tacit_fit_t *fit, const char *family, tacit_written_t *written,
+                                    tacit_error_t *err) {
+  const tacit_written_priors_t priors = {fit->priors, fit->n_priors,
+                                         strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0};
   return tacit_written_new(written, fit->formula, family, fit->schema, &priors, err);
 }
 
 /* That of kept releases, with priors that are given now; family NULL: it was no formula's. */
-static tacit_status_t write_again(const tacit_fit_t *fit, const char *family, tacit_written_t *written, tacit_error_t *err) {
+static tacit_status_t write_again(const tacit_fit_t *fit, const char *family, tacit_written_t *written,
+                                  tacit_error_t *err) {
   return family != NULL ? write_formula(fit, family, written, err)
                         : tacit_error_set(err, TACIT_ERR_ARGUMENT, "prior",
-                                          "--prior goes with formulas: here the prior is in the program; give it, edited, with --program");
+                                          "--prior goes with formulas: here the prior is in the program; "
+                                          "give it, edited, with --program");
 }
 
-/* The program of a file, or the one that a formula stands for, whose coefficients are called as those of any formula. */
-static tacit_status_t read_text(const tacit_fit_t *fit, tacit_written_t *written, size_t *n, tacit_error_t *err) {
+/* The program of a file, or the one that a formula stands for, whose coefficients are called as those of any
+ * formula. */
+static tacit_status_t read_text(const tacit_fit_t *fit, tacit_written_t *written, size_t *n,
+                                tacit_error_t *err) {
   if (file_of(fit) != NULL) {
     *written = (tacit_written_t){0};
     return tacit_file_read(file_of(fit), TACIT_PROGRAM_MAX_TEXT, &written->text, n, err);
@@ -109,8 +127,8 @@ static void take_labels(const tacit_written_t *written, tacit_program_label_t *l
 }
 
 /* As it is kept with the fit, for predictions. */
-static tacit_status_t keep(tacit_fit_t *fit, const char *text, size_t n, const tacit_program_settings_t *settings, const char *family,
-                           tacit_error_t *err) {
+static tacit_status_t keep(tacit_fit_t *fit, const char *text, size_t n,
+                           const tacit_program_settings_t *settings, const char *family, tacit_error_t *err) {
   char *kept = NULL;
   tacit_text_t *to = &fit->texts[TACIT_FIT_TEXT_PROGRAM];
   tacit_status_t status = tacit_program_keep(&kept, text, n, settings, family, err);
@@ -123,17 +141,20 @@ static tacit_status_t keep(tacit_fit_t *fit, const char *text, size_t n, const t
   return status;
 }
 
-static tacit_status_t parse(tacit_fit_t *fit, const char *text, size_t n, const tacit_program_settings_t *settings, tacit_error_t *err) {
+static tacit_status_t parse(tacit_fit_t *fit, const char *text, size_t n,
+                            const tacit_program_settings_t *settings, tacit_error_t *err) {
   tacit_error_t why;
   const char *path = file_of(fit);
   tacit_status_t status = tacit_program_parse(&fit->program, text, n, settings, &why);
   if (status != TACIT_OK) {
-    return path != NULL ? tacit_error_set(err, status, why.field, "%s: %s", path, why.message) : (*err = why, status);
+    return path != NULL ? tacit_error_set(err, status, why.field, "%s: %s", path, why.message)
+                        : (*err = why, status);
   }
   return path == NULL ? tacit_fit_check_program(fit, err) : TACIT_OK;
 }
 
-static tacit_program_settings_t settings_of(const tacit_fit_t *fit, const char *records, const tacit_program_constants_t *constants) {
+static tacit_program_settings_t settings_of(const tacit_fit_t *fit, const char *records,
+                                            const tacit_program_constants_t *constants) {
   return (tacit_program_settings_t){.schema = fit->schema,
                                     .records = records != NULL && strcmp(records, "none") == 0 ? "" : records,
                                     .constants = constants->items,
@@ -208,12 +229,15 @@ tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
     status = labels != NULL ? TACIT_OK : tacit_error_memory(err);
   }
   if (status == TACIT_OK) {
-    tacit_program_settings_t settings = settings_of(fit, file_of(fit) == NULL ? "none" : tacit_fit_value(fit, "records"), &constants);
+    tacit_program_settings_t settings =
+        settings_of(fit, file_of(fit) == NULL ? "none" : tacit_fit_value(fit, "records"), &constants);
     take_labels(&written, labels);
     settings.labels = labels;
     settings.n_labels = written.names.n;
     status = parse(fit, written.text, n, &settings, err);
-    status = status == TACIT_OK ? keep(fit, written.text, n, &settings, file_of(fit) == NULL ? tacit_fit_value(fit, "family") : NULL, err) : status;
+    status = status == TACIT_OK ? keep(fit, written.text, n, &settings,
+                                       file_of(fit) == NULL ? tacit_fit_value(fit, "family") : NULL, err)
+                                : status;
   }
   tacit_free(labels);
   tacit_written_clear(&written);

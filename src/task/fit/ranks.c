@@ -7,9 +7,7 @@
 #include "base/memory.h"
 #include "fit/fit_internal.h"
 
-void tacit_fit_set_ranks(tacit_fit_t *fit, const tacit_fit_ranks_t *ranks) {
-  fit->ranks = *ranks;
-}
+void tacit_fit_set_ranks(tacit_fit_t *fit, const tacit_fit_ranks_t *ranks) { fit->ranks = *ranks; }
 
 bool tacit_fit_is_first_rank(const tacit_fit_t *fit) {
   return fit->ranks.ranks == NULL || fit->ranks.ranks->rank == 0;
@@ -31,7 +29,8 @@ static bool is_alone(const tacit_fit_t *fit) {
 }
 
 static void put(crypto_generichash_state *state, const void *bytes, size_t n) {
-  crypto_generichash_update(state, (const unsigned char *)&n, sizeof n); /* so that no two lists of values give the same bytes */
+  crypto_generichash_update(state, (const unsigned char *)&n,
+                            sizeof n); /* so that no two lists of values give the same bytes */
   crypto_generichash_update(state, bytes, n);
 }
 
@@ -39,10 +38,12 @@ static void put_text(crypto_generichash_state *state, const char *text) {
   put(state, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
 }
 
-/* Where things are on this rank's machine, and how it works, is its own matter; what is in the files is compared. */
+/* Where things are on this rank's machine, and how it works, is its own matter; what is in the files is
+ * compared. */
 static bool is_own(const char *name) {
-  static const char *const own[] = {"data",    "catalog", "encoding", "delimiter", "schema",  "program", "constants", "out",
-                                    "ledger",  "data-id", "purpose",     "threads", "scratch", "metric-file"};
+  static const char *const own[] = {"data",    "catalog",   "encoding", "delimiter",  "schema",
+                                    "program", "constants", "out",      "ledger",     "data-id",
+                                    "purpose", "threads",   "scratch",  "metric-file"};
   bool found = false;
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
     found = found || strcmp(name, own[i]) == 0;
@@ -57,7 +58,9 @@ static bool is_file(const char *formula) {
 }
 
 void tacit_fit_print_settings(const tacit_fit_t *fit, bool has_seed, unsigned char print[TACIT_FIT_PRINT]) {
-  size_t d = fit->model.parameters.dim, n_metric = fit->inv_metric == NULL ? 0 : fit->settings.inv_metric_is_dense ? d * d : d;
+  size_t d = fit->model.parameters.dim, n_metric = fit->inv_metric == NULL             ? 0
+                                                   : fit->settings.inv_metric_is_dense ? d * d
+                                                                                       : d;
   crypto_generichash_state state;
   crypto_generichash_init(&state, fit->print_key, sizeof fit->print_key, TACIT_FIT_PRINT);
   put_text(&state, TACIT_VERSION);
@@ -98,8 +101,10 @@ void tacit_fit_ranks_print(tacit_fit_t *fit, const tacit_table_t *table) {
   crypto_generichash_final(&state, fit->print, TACIT_FIT_PRINT);
 }
 
-/* The first rank whose print is not the first one's; n_ranks: none. Each puts its own into its place of a vector that is summed. */
-static tacit_status_t find_other(const tacit_fit_t *fit, const unsigned char print[TACIT_FIT_PRINT], size_t *other, tacit_error_t *err) {
+/* The first rank whose print is not the first one's; n_ranks: none. Each puts its own into its place of a
+ * vector that is summed. */
+static tacit_status_t find_other(const tacit_fit_t *fit, const unsigned char print[TACIT_FIT_PRINT],
+                                 size_t *other, tacit_error_t *err) {
   const tacit_ranks_t *ranks = fit->ranks.ranks;
   int64_t *words = tacit_alloc_zero(ranks->n_ranks * PRINT_WORDS, sizeof *words);
   tacit_status_t status = words == NULL ? tacit_error_memory(err) : tacit_fit_ranks_agree(fit, err);
@@ -127,7 +132,8 @@ tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *er
   tacit_status_t status = find_other(fit, settings, &other, err);
   if (status == TACIT_OK && other < fit->ranks.ranks->n_ranks) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ranks",
-                           "process %zu was not given what the first one was: settings, schema, program and version of tacit must be the same on all "
+                           "process %zu was not given what the first one was: settings, schema, program and "
+                           "version of tacit must be the same on all "
                            "processes; nothing was released or charged",
                            other + 1);
   }
@@ -137,8 +143,10 @@ tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *er
   status = find_other(fit, fit->print, &other, err);
   if (status == TACIT_OK && other < fit->ranks.ranks->n_ranks) {
     return tacit_error_set(err, TACIT_ERR_DATA, "data",
-                           "process %zu did not read the records that the first one read: every process must read the same records in the same "
-                           "order, as each takes a share of them; copy one file, or one directory of tacit import, to all; nothing was released or "
+                           "process %zu did not read the records that the first one read: every process must "
+                           "read the same records in the same "
+                           "order, as each takes a share of them; copy one file, or one directory of tacit "
+                           "import, to all; nothing was released or "
                            "charged",
                            other + 1);
   }

@@ -6,7 +6,8 @@
 #include "fit/fit_internal.h"
 
 /* The records that this rank has a share in: a tacit_packer_t's. */
-static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records,
+                           tacit_error_t *err) {
   tacit_fit_t *fit = user;
   tacit_fit_ranks_print(fit, table);
   tacit_status_t status = tacit_fit_print_units(fit, table, err);
@@ -16,8 +17,10 @@ static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records
   const tacit_ranks_t *ranks = fit->own_path == NULL ? fit->ranks.ranks : NULL;
   size_t part = ranks != NULL ? ranks->rank : 0, n_parts = ranks != NULL ? ranks->n_ranks : 1;
   const char *scratch = tacit_fit_value(fit, "scratch");
-  return fit->program != NULL ? tacit_program_pack_part(records, fit->program, table, part, n_parts, fit->limits.n_threads, scratch, err)
-                              : tacit_design_pack_part(records, fit->design, table, part, n_parts, fit->limits.n_threads, scratch, err);
+  return fit->program != NULL ? tacit_program_pack_part(records, fit->program, table, part, n_parts,
+                                                        fit->limits.n_threads, scratch, err)
+                              : tacit_design_pack_part(records, fit->design, table, part, n_parts,
+                                                       fit->limits.n_threads, scratch, err);
 }
 
 /* Takes the records. */
@@ -32,16 +35,20 @@ static tacit_status_t open_curator(tacit_fit_t *fit, tacit_records_t *records, t
   fit->limits.ranks = fit->ranks.ranks;
   fit->limits.max_unit_rows = tacit_schema_max_rows(fit->schema);
   fit->limits.subset_noise = fit->noise;
-  return fit->is_exposed ? tacit_curator_new_exposed(&fit->curator, records, &fit->model.records, &fit->limits, err)
-                         : tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise, &fit->limits, err);
+  return fit->is_exposed
+             ? tacit_curator_new_exposed(&fit->curator, records, &fit->model.records, &fit->limits, err)
+             : tacit_curator_new(&fit->curator, records, &fit->model.records, fit->budget, fit->noise,
+                                 &fit->limits, err);
 }
 
 /* How many rows a query selects is private, unless somebody says beforehand how many there are. */
 static tacit_status_t check_query_n(const tacit_fit_t *fit, tacit_error_t *err) {
-  bool is_public = fit->is_exposed || fit->n_public > 0 || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE;
+  bool is_public =
+      fit->is_exposed || fit->n_public > 0 || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE;
   return is_public ? TACIT_OK
                    : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
-                                     "the number of persons (rows) that a query selects is private: say how many there are, if that is public, with "
+                                     "the number of persons (rows) that a query selects is private: say how "
+                                     "many there are, if that is public, with "
                                      "--n-public N, or relation: add-remove in the schema");
 }
 
@@ -52,7 +59,8 @@ static tacit_status_t read_query(tacit_fit_t *fit, tacit_error_t *err) {
     return TACIT_OK;
   }
   if (source.path != NULL && !tacit_data_source_is_query(&source)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "--query only goes with a database, --data odbc:NAME");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                           "--query only goes with a database, --data odbc:NAME");
   }
   tacit_status_t status = tacit_query_read(query, &fit->query, err);
   if (status == TACIT_OK) {
@@ -62,7 +70,8 @@ static tacit_status_t read_query(tacit_fit_t *fit, tacit_error_t *err) {
   return status;
 }
 
-/* A query must select as many as was said: then their number is as public as it was. How many there are is not told. */
+/* A query must select as many as was said: then their number is as public as it was. How many there are is
+ * not told. */
 static tacit_status_t take_query(tacit_fit_t *fit, const tacit_table_t *table, tacit_error_t *err) {
   const char *hash = tacit_table_query_hash(table);
   size_t n_units;
@@ -72,13 +81,14 @@ static tacit_status_t take_query(tacit_fit_t *fit, const tacit_table_t *table, t
   memcpy(fit->query_hash, hash, sizeof fit->query_hash);
   tacit_table_unit_offsets(table, &n_units);
   tacit_status_t status = check_query_n(fit, err);
-  bool is_stated = fit->is_exposed || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE || (double)n_units == fit->n_public; /* whole */
+  bool is_stated = fit->is_exposed || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE ||
+                   (double)n_units == fit->n_public; /* whole */
   return status != TACIT_OK || is_stated
              ? status
-             : tacit_error_set(
-                   err, TACIT_ERR_DATA, "n-public",
-                   "the query selects another number of persons (rows) than --n-public says: under relation substitute it is public and must "
-                   "be known beforehand; nothing was spent");
+             : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
+                               "the query selects another number of persons (rows) than --n-public says: "
+                               "under relation substitute it is public and must "
+                               "be known beforehand; nothing was spent");
 }
 
 static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
@@ -86,11 +96,13 @@ static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
     return TACIT_OK;
   }
   if (fit->stage != TACIT_FIT_STAGE_SETTINGS) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "data", "this fit has its records, or has failed: begin another");
+    return tacit_error_set(err, TACIT_ERR_STATE, "data",
+                           "this fit has its records, or has failed: begin another");
   }
   fit->stage = TACIT_FIT_STAGE_FAILED;
   tacit_status_t (*const steps[])(tacit_fit_t *, tacit_error_t *) = {
-      tacit_fit_read_settings, tacit_fit_prepare, read_query, tacit_fit_open_ledger, tacit_fit_read_metric, tacit_fit_read_init,
+      tacit_fit_read_settings, tacit_fit_prepare,     read_query,
+      tacit_fit_open_ledger,   tacit_fit_read_metric, tacit_fit_read_init,
       tacit_fit_ranks_make_key};
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
@@ -103,7 +115,8 @@ static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
 }
 
 const char *const *tacit_fit_used(const tacit_fit_t *fit, size_t *n_columns) {
-  return fit->program != NULL ? tacit_program_columns(fit->program, n_columns) : tacit_design_columns(fit->design, n_columns);
+  return fit->program != NULL ? tacit_program_columns(fit->program, n_columns)
+                              : tacit_design_columns(fit->design, n_columns);
 }
 
 const char *tacit_fit_dropping(const tacit_fit_t *fit) {
@@ -112,8 +125,8 @@ const char *tacit_fit_dropping(const tacit_fit_t *fit) {
   return tacit_schema_dropping(fit->schema, columns, n_columns);
 }
 
-tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema, const char *const **columns, size_t *n_columns,
-                                 tacit_error_t *err) {
+tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema, const char *const **columns,
+                                 size_t *n_columns, tacit_error_t *err) {
   *schema = NULL;
   *columns = NULL;
   *n_columns = 0;
@@ -133,7 +146,8 @@ static void note_columns(tacit_fit_t *fit, const tacit_table_t *table) {
     char text[512];
     tacit_column_notes_t notes = tacit_table_column_notes(table, columns[i]);
     bool is_response = fit->design != NULL && strcmp(columns[i], tacit_design_response(fit->design)) == 0;
-    tacit_column_notes_say(tacit_schema_find(fit->schema, columns[i]), &notes, tacit_table_n_rows(table), is_response, text, sizeof text);
+    tacit_column_notes_say(tacit_schema_find(fit->schema, columns[i]), &notes, tacit_table_n_rows(table),
+                           is_response, text, sizeof text);
     if (text[0] != '\0') {
       tacit_text_printf(&fit->holder_notes, "  %s\n", text);
     }
@@ -141,8 +155,8 @@ static void note_columns(tacit_fit_t *fit, const tacit_table_t *table) {
 }
 
 /* From the records of a table on, which is read for its notes; takes both. */
-static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_table_t *table, const tacit_table_notes_t *notes,
-                           tacit_error_t *err) {
+static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_table_t *table,
+                           const tacit_table_notes_t *notes, tacit_error_t *err) {
   fit->notes = *notes;
   note_columns(fit, table);
   tacit_status_t status = take_query(fit, table, err);
@@ -158,7 +172,8 @@ static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_tab
   return status;
 }
 
-tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, const tacit_table_notes_t *notes, tacit_error_t *err) {
+tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, const tacit_table_notes_t *notes,
+                                    tacit_error_t *err) {
   tacit_records_t *records;
   tacit_status_t status = settle_settings(fit, err);
   if (status == TACIT_OK) {
@@ -172,20 +187,23 @@ tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, cons
   return take(fit, records, table, notes != NULL ? notes : &(tacit_table_notes_t){0}, err);
 }
 
-static tacit_status_t check_source(const tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
+static tacit_status_t check_source(const tacit_fit_t *fit, const tacit_data_source_t *source,
+                                   tacit_error_t *err) {
   if (source->path == NULL && source->stream == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit fit --help");
   }
   bool is_split = fit->ranks.ranks != NULL && fit->ranks.ranks->n_ranks > 1;
   return !is_split || !tacit_data_source_is_stream(source)
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "data",
-                               "%s can be read once, and each of several processes reads the data: tacit import it first",
-                               tacit_data_source_name(source));
+             : tacit_error_set(
+                   err, TACIT_ERR_ARGUMENT, "data",
+                   "%s can be read once, and each of several processes reads the data: tacit import it first",
+                   tacit_data_source_name(source));
 }
 
-tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_records_t **records, tacit_table_t **table,
-                                 tacit_table_notes_t *notes, tacit_error_t *err) {
+tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *source,
+                                 tacit_records_t **records, tacit_table_t **table, tacit_table_notes_t *notes,
+                                 tacit_error_t *err) {
   const tacit_schema_t *schema;
   const char *const *columns;
   size_t n_columns;
@@ -201,11 +219,13 @@ tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *so
   }
   fit->stage = TACIT_FIT_STAGE_FAILED;
   bool is_whole = fit->ranks.ranks != NULL || tacit_fit_has(fit, "scratch");
-  const tacit_packer_t packer = {.pack = pack, .user = fit, .is_whole = is_whole, .n_threads = fit->limits.n_threads};
+  const tacit_packer_t packer = {
+      .pack = pack, .user = fit, .is_whole = is_whole, .n_threads = fit->limits.n_threads};
   return tacit_records_collect(records, table, &settled, schema, columns, n_columns, &packer, notes, err);
 }
 
-tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source, tacit_error_t *err) {
+tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t *source,
+                                     tacit_error_t *err) {
   tacit_table_t *table;
   tacit_records_t *records;
   tacit_table_notes_t notes;
@@ -217,7 +237,7 @@ tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t 
   return tacit_fit_read_source(fit, &(tacit_data_source_t){.path = path}, err);
 }
 
-tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream, const tacit_stream_watch_t *watch,
-                                     tacit_error_t *err) {
+tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream,
+                                     const tacit_stream_watch_t *watch, tacit_error_t *err) {
   return tacit_fit_read_source(fit, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }

@@ -7,9 +7,7 @@
 #include "report/doubt.h"
 #include "sample/sample_internal.h"
 
-static double share(uint64_t part, uint64_t whole) {
-  return whole > 0 ? (double)part / (double)whole : NAN;
-}
+static double share(uint64_t part, uint64_t whole) { return whole > 0 ? (double)part / (double)whole : NAN; }
 
 /* The curator's own knowledge included: only tacit_diagnostics_publish() leads on from here. */
 tacit_diagnostics_t tacit_fit_diagnose(const tacit_fit_t *fit) {
@@ -50,16 +48,18 @@ void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent) {
   }
   tacit_guarantee_t promised = tacit_budget_promised(fit->budget);
   const char *unit = tacit_schema_unit(fit->schema);
-  tacit_text_printf(to, "%sepsilon %.6g at delta %g (relation %s, unit %s)", fit->is_seeded ? "NOT PRIVATE (seeded): " : "private: ",
-                    promised.epsilon, promised.delta, tacit_relation_string(tacit_budget_relation(fit->budget)),
-                    unit != NULL ? unit : "row");
+  tacit_text_printf(to, "%sepsilon %.6g at delta %g (relation %s, unit %s)",
+                    fit->is_seeded ? "NOT PRIVATE (seeded): " : "private: ", promised.epsilon, promised.delta,
+                    tacit_relation_string(tacit_budget_relation(fit->budget)), unit != NULL ? unit : "row");
   if (!is_silent) {
-    tacit_text_printf(to, "; charged %.6g of it: a count of what the run used, and the guarantee is the budget",
+    tacit_text_printf(to,
+                      "; charged %.6g of it: a count of what the run used, and the guarantee is the budget",
                       tacit_budget_spent(fit->budget).epsilon);
   }
   tacit_text_printf(to, "\n");
   if (fit->spend.id > 0) {
-    tacit_text_printf(to, "spend %llu in the ledger %s\n", (unsigned long long)fit->spend.id, tacit_fit_value(fit, "ledger"));
+    tacit_text_printf(to, "spend %llu in the ledger %s\n", (unsigned long long)fit->spend.id,
+                      tacit_fit_value(fit, "ledger"));
   } else if (!fit->is_seeded) {
     tacit_text_printf(to, TACIT_BUDGET_FORGOTTEN);
   }
@@ -70,11 +70,10 @@ static void scale_priors(void *user, const tacit_feature_scale_t *scales) {
   tacit_model_scale_priors(&fit->model, scales, TACIT_PRIOR_BASIS_RELEASED);
 }
 
-static void keep_releases(void *user) {
-  tacit_fit_keep_releases(user);
-}
+static void keep_releases(void *user) { tacit_fit_keep_releases(user); }
 
-/* Between its first charge and its last release a run by noise-aware does not stop: some releases are paid for and tell nothing without the others. */
+/* Between its first charge and its last release a run by noise-aware does not stop: some releases are paid
+ * for and tell nothing without the others. */
 static bool goes_on(const tacit_progress_t *progress, void *user) {
   tacit_fit_t *fit = user;
   size_t n_charged = 0;
@@ -103,26 +102,29 @@ tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator
   fit->aware.prior_user = fit;
   fit->aware.evidence = &fit->evidence;
   fit->aware.releases = &fit->releases;
-  tacit_status_t status = fit->n_of > 1 ? tacit_fit_sample_sites(fit, err)
-                                        : tacit_noise_aware_fit(curator, &fit->model.parameters, &fit->aware, &fit->draws, err);
+  tacit_status_t status =
+      fit->n_of > 1 ? tacit_fit_sample_sites(fit, err)
+                    : tacit_noise_aware_fit(curator, &fit->model.parameters, &fit->aware, &fit->draws, err);
   bool is_whole = fit->draws.n_saved == fit->draws.n_warmup + fit->draws.n_draws;
   fit->end = is_whole ? TACIT_SAMPLE_COMPLETE : TACIT_SAMPLE_INTERRUPTED;
   return status;
 }
 
 static tacit_status_t sample(tacit_fit_t *fit, tacit_error_t *err) {
-  return fit->method->is_one_off
-             ? tacit_fit_sample_aware(fit, fit->curator, err)
-             : tacit_sample(fit->method, fit->curator, &fit->model.parameters, &fit->settings, &fit->draws, &fit->end, err);
+  return fit->method->is_one_off ? tacit_fit_sample_aware(fit, fit->curator, err)
+                                 : tacit_sample(fit->method, fit->curator, &fit->model.parameters,
+                                                &fit->settings, &fit->draws, &fit->end, err);
 }
 
 const char *tacit_fit_secret_of_time(const tacit_fit_t *fit) {
-  return fit->is_exposed                                                        ? NULL
-         : tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE      ? "how many records there are, which relation add-remove keeps private"
-         : tacit_schema_max_rows(fit->schema) > 1                               ? "how many rows units have, which is private"
-         : tacit_fit_dropping(fit) != NULL                                      ? "how many records were left out, which is private"
-         : tacit_method_is_by_minibatch(fit->method, &fit->settings)            ? "how many records its minibatches had, which is secret"
-                                                                                : NULL;
+  return fit->is_exposed ? NULL
+         : tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE
+             ? "how many records there are, which relation add-remove keeps private"
+         : tacit_schema_max_rows(fit->schema) > 1 ? "how many rows units have, which is private"
+         : tacit_fit_dropping(fit) != NULL        ? "how many records were left out, which is private"
+         : tacit_method_is_by_minibatch(fit->method, &fit->settings)
+             ? "how many records its minibatches had, which is secret"
+             : NULL;
 }
 
 /* Somebody stopped the run after a charge, and when tells what is private. */
@@ -131,7 +133,8 @@ static bool must_be_silent(const tacit_fit_t *fit, tacit_status_t sampled) {
   if (tacit_fit_has_all_releases(fit)) {
     return false; /* as any other run: it did not stop before */
   }
-  bool is_stopped = sampled == TACIT_ERR_INTERRUPTED || (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED) ||
+  bool is_stopped = sampled == TACIT_ERR_INTERRUPTED ||
+                    (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED) ||
                     tacit_fit_engine_has_failed(fit); /* as somebody can make it fail */
   if (!is_stopped || tacit_fit_secret_of_time(fit) == NULL) {
     return false;
@@ -146,26 +149,31 @@ static tacit_status_t judge(tacit_fit_t *fit, tacit_status_t sampled, tacit_erro
     tacit_releases_clear(&fit->releases);
     fit->evidence = (tacit_evidence_t){0};
     return tacit_error_set(err, TACIT_ERR_INTERRUPTED, "progress",
-                           "interrupted: when a run is stopped can tell %s, so that nothing is returned; what was reserved or charged stays so",
+                           "interrupted: when a run is stopped can tell %s, so that nothing is returned; "
+                           "what was reserved or charged stays so",
                            tacit_fit_secret_of_time(fit));
   }
-  bool is_stopped = sampled == TACIT_ERR_INTERRUPTED || (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED);
+  bool is_stopped =
+      sampled == TACIT_ERR_INTERRUPTED || (sampled == TACIT_OK && fit->end == TACIT_SAMPLE_INTERRUPTED);
   bool has_no_draws = tacit_draws_n_kept(&fit->draws) == 0 || tacit_fit_secret_of_time(fit) != NULL;
   if (is_stopped && has_no_draws && tacit_fit_has_all_releases(fit)) {
     tacit_draws_clear(&fit->draws);
     return tacit_error_set(err, TACIT_ERR_INTERRUPTED, "draws",
-                           "interrupted before there were draws to return, after all releases were made: epsilon %.6g is charged; draws from them cost "
+                           "interrupted before there were draws to return, after all releases were made: "
+                           "epsilon %.6g is charged; draws from them cost "
                            "nothing more: %s%s",
-                           tacit_budget_promised(fit->budget).epsilon, fit->has_kept_all ? "tacit refit " : "tacit refit of a folder with releases.json",
+                           tacit_budget_promised(fit->budget).epsilon,
+                           fit->has_kept_all ? "tacit refit " : "tacit refit of a folder with releases.json",
                            fit->has_kept_all ? tacit_fit_value(fit, "out") : "");
   }
   if (sampled != TACIT_OK) {
     return sampled;
   }
   if (tacit_draws_n_kept(&fit->draws) == 0) {
-    return tacit_error_set(err, fit->end == TACIT_SAMPLE_INTERRUPTED ? TACIT_ERR_INTERRUPTED : TACIT_ERR_BUDGET, "draws",
-                           "stopped before the first draw after warm-up, with epsilon %.6g charged: nothing was written",
-                           fit->budget != NULL ? tacit_budget_spent(fit->budget).epsilon : 0);
+    return tacit_error_set(
+        err, fit->end == TACIT_SAMPLE_INTERRUPTED ? TACIT_ERR_INTERRUPTED : TACIT_ERR_BUDGET, "draws",
+        "stopped before the first draw after warm-up, with epsilon %.6g charged: nothing was written",
+        fit->budget != NULL ? tacit_budget_spent(fit->budget).epsilon : 0);
   }
   return TACIT_OK;
 }

@@ -63,40 +63,52 @@ static tacit_status_t check_program(const tacit_fit_t *fit, size_t i, tacit_erro
   const char *first = fit->of->program, *text = fit->of[i].program;
   tacit_error_t why;
   if ((first == NULL) != (text == NULL)) {
-    return tacit_error_set(err, TACIT_ERR_DATA, "program",
-                           "site %zu has another program than the first: only fits of one model, by one schema, go together", i + 1);
+    return tacit_error_set(
+        err, TACIT_ERR_DATA, "program",
+        "site %zu has another program than the first: only fits of one model, by one schema, go together",
+        i + 1);
   }
   if (first == NULL || strcmp(first, text) == 0) {
     return TACIT_OK;
   }
   tacit_status_t status = tacit_fit_compare_program(fit, text, &why);
   if (status != TACIT_OK) {
-    return tacit_error_set(err, status, "program", "site %zu has another program than the first: %s", i + 1, why.message);
+    return tacit_error_set(err, status, "program", "site %zu has another program than the first: %s", i + 1,
+                           why.message);
   }
   return tacit_fit_has(fit, "program") || fit->has_own_prior
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "program",
-                               "site %zu has another text of the program than the first, and one prior must do for all: say it with --program, or --prior of a formula",
+                               "site %zu has another text of the program than the first, and one prior must "
+                               "do for all: say it with --program, or --prior of a formula",
                                i + 1);
 }
 
 /* Sites have the same model, and whatever the prior is, it is one. */
 static tacit_status_t check_site(const tacit_fit_t *fit, size_t i, bool has_own_prior, tacit_error_t *err) {
-  static const char *const of_model[] = {"method", "family", "sd", "followed-to-bound"}, *const of_prior[] = {"prior", "prior-scale", "prior-basis"};
+  static const char *const of_model[] = {"method", "family", "sd", "followed-to-bound"}, *const of_prior[] = {
+                                                                                             "prior",
+                                                                                             "prior-scale",
+                                                                                             "prior-basis"};
   const tacit_released_t *first = fit->of, *site = &fit->of[i];
-  const char *what = strcmp(site->formula, first->formula) != 0 ? "formula" : !has_same_schema(site->schema, first->schema) ? "schema" : NULL;
+  const char *what = strcmp(site->formula, first->formula) != 0      ? "formula"
+                     : !has_same_schema(site->schema, first->schema) ? "schema"
+                                                                     : NULL;
   for (size_t k = 0; k < sizeof of_model / sizeof of_model[0]; k++) {
     what = what == NULL && !has_same(site, first, of_model[k]) ? of_model[k] : what;
   }
   if (what != NULL || site->relation != first->relation || site->releases.dim != first->releases.dim) {
     what = what != NULL ? what : site->relation != first->relation ? "relation" : "number of features";
-    return tacit_error_set(err, TACIT_ERR_DATA, what, "site %zu has another %s than the first: only fits of one model, by one schema, go together",
-                           i + 1, what);
+    return tacit_error_set(
+        err, TACIT_ERR_DATA, what,
+        "site %zu has another %s than the first: only fits of one model, by one schema, go together", i + 1,
+        what);
   }
   for (size_t k = 0; k < sizeof of_prior / sizeof of_prior[0] && !has_own_prior; k++) {
     if (!has_same(site, first, of_prior[k])) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "prior",
-                             "site %zu has another prior than the first, and one must do for all: say it with --prior", i + 1);
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "prior",
+          "site %zu has another prior than the first, and one must do for all: say it with --prior", i + 1);
     }
   }
   return check_program(fit, i, err);
@@ -109,7 +121,8 @@ static bool are_same_releases(const tacit_releases_t *a, const tacit_releases_t 
 }
 
 /* Its releases within its budget; what that is. */
-static tacit_status_t check_budget(const tacit_released_t *site, double *epsilon, double *delta, double *rho, tacit_error_t *err) {
+static tacit_status_t check_budget(const tacit_released_t *site, double *epsilon, double *delta, double *rho,
+                                   tacit_error_t *err) {
   tacit_budget_t *budget;
   *epsilon = number_of(site, "epsilon");
   *delta = number_of(site, "delta");
@@ -133,10 +146,11 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
   for (size_t i = 0; i < fit->n_of && status == TACIT_OK; i++) {
     double its_epsilon, its_delta;
     for (size_t k = 0; k < i && status == TACIT_OK; k++) {
-      status =
-          !are_same_releases(&fit->of[i].releases, &fit->of[k].releases)
-              ? TACIT_OK
-              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "sites", "sites %zu and %zu are the same fit: its releases would count twice", k + 1, i + 1);
+      status = !are_same_releases(&fit->of[i].releases, &fit->of[k].releases)
+                   ? TACIT_OK
+                   : tacit_error_set(err, TACIT_ERR_ARGUMENT, "sites",
+                                     "sites %zu and %zu are the same fit: its releases would count twice",
+                                     k + 1, i + 1);
     }
     TACIT_THEN(status, check_site(fit, i, has_own_prior, err));
     TACIT_THEN(status, check_budget(&fit->of[i], &its_epsilon, &its_delta, &rho, err));
@@ -146,19 +160,23 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
     }
   }
   tacit_text_printf(&fit->sites_text, "%s of %zu fits by method noise-aware",
-                    fit->program != NULL ? "centred scores" : fit->family == TACIT_FAMILY_GAUSSIAN ? "joint moments" : "weighted scores", fit->n_of);
+                    fit->program != NULL                   ? "centred scores"
+                    : fit->family == TACIT_FAMILY_GAUSSIAN ? "joint moments"
+                                                           : "weighted scores",
+                    fit->n_of);
   fit->sites = (tacit_report_release_t){
       .statistic = fit->sites_text.data,
       .noise = "Gaussian, as the releases.json of each says",
       .epsilon = epsilon,
       .delta = delta,
       .relation = fit->of->relation,
-      .composition =
-          fit->is_disjoint
-              ? "The sites were declared disjoint: nobody's records are at two of them. A change of one person's records then touches the "
-                "releases of one site alone, and the cost is that of the dearest site (parallel composition). Whoever declared it answers for it: "
-                "of somebody at two sites the costs add up."
-              : "Nothing was declared of who is at which site: somebody's records may be at all of them, so that epsilons and deltas add up.",
+      .composition = fit->is_disjoint ? "The sites were declared disjoint: nobody's records are at two of "
+                                        "them. A change of one person's records then touches the "
+                                        "releases of one site alone, and the cost is that of the dearest "
+                                        "site (parallel composition). Whoever declared it answers for it: "
+                                        "of somebody at two sites the costs add up."
+                                      : "Nothing was declared of who is at which site: somebody's records "
+                                        "may be at all of them, so that epsilons and deltas add up.",
       .has_own_effects = fit->between > 0};
   fit->epsilon = epsilon;
   fit->delta = delta;
@@ -223,7 +241,8 @@ static void name_spread(const tacit_fit_t *fit, size_t j, tacit_text_t *label, t
 /* The model's, then sds between sites, then what is each site's own: labels, and names for Stan CSV. */
 static void name_column(const tacit_fit_t *fit, size_t j, tacit_text_t *label, tacit_text_t *name) {
   const tacit_parameters_t *of = &fit->model.parameters;
-  size_t n = of->n_reported, own = tacit_fit_n_own(fit), n_sds = fit->between > 0 ? tacit_fit_aware_dim(fit) : 0;
+  size_t n = of->n_reported, own = tacit_fit_n_own(fit),
+         n_sds = fit->between > 0 ? tacit_fit_aware_dim(fit) : 0;
   if (j < n) {
     tacit_text_printf(label, "%s", of->labels[j]);
     tacit_text_printf(name, "%s", of->names[j]);
@@ -245,7 +264,10 @@ static void name_column(const tacit_fit_t *fit, size_t j, tacit_text_t *label, t
 
 size_t tacit_fit_n_own(const tacit_fit_t *fit) {
   const tacit_parameters_t *of = &fit->model.parameters;
-  return fit->n_of < 2 ? 0 : fit->between > 0 ? of->n_reported : fit->program != NULL ? 0 : of->n_reported - tacit_design_n_features(fit->design);
+  return fit->n_of < 2          ? 0
+         : fit->between > 0     ? of->n_reported
+         : fit->program != NULL ? 0
+                                : of->n_reported - tacit_design_n_features(fit->design);
 }
 
 static tacit_status_t name_columns(tacit_fit_t *fit, tacit_error_t *err) {
@@ -271,13 +293,15 @@ tacit_status_t tacit_fit_sample_sites(tacit_fit_t *fit, tacit_error_t *err) {
     double epsilon, delta, n = fit->of[i].releases.n_units;
     sites[i] = fit->aware;
     sites[i].releases = &fit->of[i].releases;
-    sites[i].n_units = n > 0 ? n : number_of(&fit->of[i], "n-public"); /* by which its budget was shared out */
+    sites[i].n_units =
+        n > 0 ? n : number_of(&fit->of[i], "n-public"); /* by which its budget was shared out */
     status = check_budget(&fit->of[i], &epsilon, &delta, &sites[i].rho, err);
     if (i > 0) {
       memcpy(sites[i].key, fit->of[i].key, sizeof sites[i].key);
     }
   }
-  TACIT_THEN(status, tacit_noise_aware_combine(sites, fit->n_of, fit->between, &fit->model.parameters, &fit->draws, err));
+  TACIT_THEN(status, tacit_noise_aware_combine(sites, fit->n_of, fit->between, &fit->model.parameters,
+                                               &fit->draws, err));
   TACIT_THEN(status, name_columns(fit, err));
   tacit_free(sites);
   return status;
@@ -298,17 +322,21 @@ void tacit_fit_clear_sites(tacit_fit_t *fit) {
 
 tacit_status_t tacit_fit_set_exchangeable(tacit_fit_t *fit, double between, tacit_error_t *err) {
   if (fit->n_of < 2 || fit->stage != TACIT_FIT_STAGE_SETTINGS) {
-    return tacit_error_set(err, TACIT_ERR_STATE, "between", "effects differ between the sites of tacit_fit_combine(), before anything is drawn");
+    return tacit_error_set(
+        err, TACIT_ERR_STATE, "between",
+        "effects differ between the sites of tacit_fit_combine(), before anything is drawn");
   }
   if (!(between >= 0.01 && between <= 100)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "between-sd",
-                           "the prior's scale of effects' sds between sites must be a number from 0.01 to 100");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "between-sd",
+        "the prior's scale of effects' sds between sites must be a number from 0.01 to 100");
   }
   fit->between = between;
   return TACIT_OK;
 }
 
-tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint, tacit_error_t *err) {
+tacit_status_t tacit_fit_combine(tacit_fit_t **fit, const char *const *paths, size_t n, bool is_disjoint,
+                                 tacit_error_t *err) {
   *fit = NULL;
   if (n < 2) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sites", "two fits at least are combined");

@@ -46,12 +46,14 @@ tacit_status_t tacit_fit_read_metric(tacit_fit_t *fit, tacit_error_t *err) {
     return fit->inv_metric != NULL ? TACIT_OK : tacit_error_memory(err);
   }
   if (fit->settings.tune_metric) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "metric", "give either --metric private or --metric-file");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "metric",
+                           "give either --metric private or --metric-file");
   }
   tacit_status_t status = read_numbers(path, &fit->inv_metric, &n, err);
   if (status == TACIT_OK && n != dim && n != dim * dim) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "metric-file",
-                           "%s holds %zu numbers; an inverse metric of %zu parameters has %zu or %zu", path, n, dim, dim, dim * dim);
+                           "%s holds %zu numbers; an inverse metric of %zu parameters has %zu or %zu", path,
+                           n, dim, dim, dim * dim);
   }
   fit->settings.inv_metric = fit->inv_metric;
   fit->settings.inv_metric_is_dense = n != dim;
@@ -69,8 +71,9 @@ tacit_status_t tacit_fit_read_init(tacit_fit_t *fit, tacit_error_t *err) {
   double *values;
   tacit_status_t status = read_numbers(path, &values, &n, err);
   if (status == TACIT_OK && n != dim && n != dim * n_chains) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "init", "%s holds %zu numbers; start values are %zu for all chains, or %zu", path,
-                             n, dim, dim * n_chains);
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "init",
+                             "%s holds %zu numbers; start values are %zu for all chains, or %zu", path, n,
+                             dim, dim * n_chains);
   }
   if (status == TACIT_OK) {
     fit->init = tacit_alloc(dim * n_chains, sizeof *fit->init);

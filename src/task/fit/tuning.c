@@ -25,8 +25,10 @@ static tacit_status_t read_metric(tacit_fit_t *fit, tacit_error_t *err) {
   const char *value = tacit_fit_value(fit, "metric");
   fit->settings.tune_metric = strcmp(value, "private") == 0;
   if (!fit->settings.tune_metric && strcmp(value, "schema") != 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "metric",
-                           "option --metric must be schema or private, not '%s'; --metric-file FILE takes one from a file", value);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "metric",
+        "option --metric must be schema or private, not '%s'; --metric-file FILE takes one from a file",
+        value);
   }
   return TACIT_OK;
 }
@@ -55,8 +57,9 @@ tacit_status_t tacit_fit_read_tuning(tacit_fit_t *fit, tacit_error_t *err) {
                            "--clip-share only goes with --clip-grad private or --clip-ratio private");
   }
   if (fit->is_exposed && tacit_fit_is_tuned(fit)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "exposed",
-                           "an exposed run releases nothing to tune by: leave out 'private', or choose a private method");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "exposed",
+        "an exposed run releases nothing to tune by: leave out 'private', or choose a private method");
   }
   return TACIT_OK;
 }
@@ -67,7 +70,8 @@ void tacit_fit_prepare_tuning(tacit_fit_t *fit) {
   for (size_t j = 0; j < parameters->dim; j++) {
     information += 1 / (parameters->unit_scale[j] * parameters->unit_scale[j]);
   }
-  double bound = norm_reach * sqrt(information) * fit->limits.temperature_power * (double)tacit_schema_max_rows(fit->schema);
+  double bound = norm_reach * sqrt(information) * fit->limits.temperature_power *
+                 (double)tacit_schema_max_rows(fit->schema);
   fit->limits.clip_bound_grad = fit->is_clip_grad_open ? bound : fit->limits.clip_bound_grad;
   fit->limits.clip_bound_ratio = fit->is_clip_ratio_open ? bound : fit->limits.clip_bound_ratio;
   fit->tuned = (tacit_tuned_t){.step_size = NAN, .clip_grad = NAN, .clip_ratio = NAN};

@@ -1,4 +1,5 @@
-/* How wide the interval of every coefficient would be, against epsilon: what the page of a plan draws. Public numbers alone. */
+/* How wide the interval of every coefficient would be, against epsilon: what the page of a plan draws. Public
+ * numbers alone. */
 #include <math.h>
 #include <stdio.h>
 
@@ -21,15 +22,19 @@ typedef struct widths {
   char assumed[512];
 } widths_t;
 
-/* Variance of what a record says of the linear predictor, inverse: the variance of a response by the square of its slope. */
+/* Variance of what a record says of the linear predictor, inverse: the variance of a response by the square
+ * of its slope. */
 static double unit_variance(const tacit_fit_t *fit) {
   double lower, upper;
   tacit_design_response_range(fit->design, &lower, &upper);
   double sd = fit->known_sd > 0 ? fit->known_sd : residual_share * (upper - lower);
-  return fit->family == TACIT_FAMILY_GAUSSIAN ? sd * sd : fit->family == TACIT_FAMILY_BERNOULLI ? 1 / 0.15 : 1;
+  return fit->family == TACIT_FAMILY_GAUSSIAN    ? sd * sd
+         : fit->family == TACIT_FAMILY_BERNOULLI ? 1 / 0.15
+                                                 : 1;
 }
 
-/* Of feature j as it is: half and half at two values, a third of half its range squared where it fills its bounds, or what is typical. */
+/* Of feature j as it is: half and half at two values, a third of half its range squared where it fills its
+ * bounds, or what is typical. */
 static double sd_of(const tacit_fit_t *fit, size_t j) {
   double centre, half, typical = tacit_design_typical_sd(fit->design, j);
   tacit_design_scaling(fit->design, j, &centre, &half);
@@ -71,23 +76,28 @@ static void say_assumed(const tacit_fit_t *fit, widths_t *widths) {
     snprintf(of_response, sizeof of_response, "residuals of the sd that was typed, %.4g", fit->known_sd);
   } else {
     snprintf(of_response, sizeof of_response, "%s",
-             fit->family == TACIT_FAMILY_GAUSSIAN    ? "residuals with an sd of a sixth of the response's bounds"
-             : fit->family == TACIT_FAMILY_BERNOULLI ? "responses of variance 0.15, as of a share of about 0.2 or 0.8"
-                                                     : "counts of about 1 a record");
+             fit->family == TACIT_FAMILY_GAUSSIAN ? "residuals with an sd of a sixth of the response's bounds"
+             : fit->family == TACIT_FAMILY_BERNOULLI
+                 ? "responses of variance 0.15, as of a share of about 0.2 or 0.8"
+                 : "counts of about 1 a record");
   }
   snprintf(widths->assumed, sizeof widths->assumed,
-           "Features that do not hang together, numbers spread evenly over their bounds (or as `typical:` says), two values half and half; %s.",
+           "Features that do not hang together, numbers spread evenly over their bounds (or as `typical:` "
+           "says), two values half and half; %s.",
            of_response);
 }
 
 static tacit_status_t prepare(tacit_fit_t *copy, double n_units, tacit_error_t *err) {
   char obstacle[TACIT_FIT_OBSTACLE_SIZE];
-  tacit_status_t status = tacit_fit_has(copy, "epsilon") ? TACIT_OK : tacit_fit_set(copy, "epsilon", "1", err); /* any: all are drawn */
+  tacit_status_t status = tacit_fit_has(copy, "epsilon")
+                              ? TACIT_OK
+                              : tacit_fit_set(copy, "epsilon", "1", err); /* any: all are drawn */
   TACIT_THEN(status, tacit_fit_read_common_settings(copy, err));
   copy->n_public = n_units;
   TACIT_THEN(status, tacit_fit_prepare(copy, err));
   if (status == TACIT_OK && tacit_fit_aware_obstacle(copy, obstacle)) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "html", "widths can be drawn where method noise-aware applies: %s", obstacle);
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "html",
+                             "widths can be drawn where method noise-aware applies: %s", obstacle);
   }
   return status;
 }

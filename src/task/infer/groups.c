@@ -11,7 +11,8 @@ static bool has(uint64_t groups, size_t g) { return (groups >> g & 1) != 0; }
 
 /* ---- records: NAME | [NAME, ..] | {NAME: N, ..} ---- */
 
-static tacit_status_t add(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t *g) {
+static tacit_status_t add(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *node, const char *name,
+                          size_t *g) {
   for (*g = 0; *g < infer->n_groups; (*g)++) {
     if (strcmp(infer->groups[*g].name, name) == 0) {
       return TACIT_OK;
@@ -39,13 +40,15 @@ static tacit_status_t set_size(tacit_infer_t *infer, tacit_yaml_t *file, const y
     return tacit_yaml_fault(file, node, "n must be a whole number from 1 to 2^31 - 1");
   }
   if (status == TACIT_OK && group->n_records > 0 && fabs(n - (double)group->n_records) > 0) {
-    return tacit_yaml_fault(file, node, "n is %.0f here and %zu elsewhere, of the same records", n, group->n_records);
+    return tacit_yaml_fault(file, node, "n is %.0f here and %zu elsewhere, of the same records", n,
+                            group->n_records);
   }
   group->n_records = status == TACIT_OK ? (size_t)n : group->n_records;
   return status;
 }
 
-static tacit_status_t read_names(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *node, uint64_t *groups) {
+static tacit_status_t read_names(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *node,
+                                 uint64_t *groups) {
   tacit_status_t status = TACIT_OK;
   size_t g;
   if (node->type == YAML_SEQUENCE_NODE) {
@@ -56,7 +59,8 @@ static tacit_status_t read_names(tacit_infer_t *infer, tacit_yaml_t *file, const
     }
     return status;
   }
-  for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top && status == TACIT_OK; pair++) {
+  for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+       pair < node->data.mapping.pairs.top && status == TACIT_OK; pair++) {
     status = add(infer, file, node, tacit_yaml_scalar(tacit_yaml_node(file, pair->key)), &g);
     TACIT_THEN(status, set_size(infer, file, tacit_yaml_node(file, pair->value), g));
     *groups |= status == TACIT_OK ? UINT64_C(1) << g : 0;
@@ -66,7 +70,8 @@ static tacit_status_t read_names(tacit_infer_t *infer, tacit_yaml_t *file, const
 
 /* ---- given: {column: number} ---- */
 
-static tacit_status_t give(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *name, const yaml_node_t *value, size_t g) {
+static tacit_status_t give(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *name,
+                           const yaml_node_t *value, size_t g) {
   size_t n, j = 0;
   double x = NAN;
   const tacit_population_column_t *c = tacit_population_columns(infer->population, &n);
@@ -74,7 +79,8 @@ static tacit_status_t give(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_
     j++;
   }
   if (j == n) {
-    return tacit_yaml_fault(file, name, "given: the program's data have no number '%s'", tacit_yaml_scalar(name));
+    return tacit_yaml_fault(file, name, "given: the program's data have no number '%s'",
+                            tacit_yaml_scalar(name));
   }
   tacit_status_t status = tacit_yaml_number_at(file, value, "given", &x);
   if (status == TACIT_OK && (x < c[j].lower || x > c[j].upper || (c[j].is_integer && x > floor(x)))) {
@@ -89,7 +95,8 @@ static tacit_status_t give(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_
     status = given != NULL ? TACIT_OK : tacit_error_memory(file->err);
   }
   if (status == TACIT_OK && fabs(given[j] - x) > 0) {
-    return tacit_yaml_fault(file, value, "given: '%s' is %g here and %g elsewhere, of the same records", c[j].name, x, given[j]);
+    return tacit_yaml_fault(file, value, "given: '%s' is %g here and %g elsewhere, of the same records",
+                            c[j].name, x, given[j]);
   }
   if (status == TACIT_OK) {
     given[j] = x;
@@ -106,7 +113,9 @@ static tacit_status_t read_given(tacit_infer_t *infer, tacit_yaml_t *file, uint6
   for (yaml_node_pair_t *pair = node != NULL ? node->data.mapping.pairs.start : NULL;
        pair != NULL && pair < node->data.mapping.pairs.top && status == TACIT_OK; pair++) {
     for (size_t g = 0; g < infer->n_groups && status == TACIT_OK; g++) {
-      status = has(groups, g) ? give(infer, file, tacit_yaml_node(file, pair->key), tacit_yaml_node(file, pair->value), g) : TACIT_OK;
+      status = has(groups, g) ? give(infer, file, tacit_yaml_node(file, pair->key),
+                                     tacit_yaml_node(file, pair->value), g)
+                              : TACIT_OK;
     }
   }
   return status;
@@ -116,8 +125,9 @@ tacit_status_t tacit_infer_read_groups(tacit_infer_t *infer, tacit_yaml_t *file,
   const yaml_node_t *node = tacit_yaml_find(file, "records");
   size_t g = 0;
   *groups = 0;
-  tacit_status_t status = node == NULL || node->type == YAML_SCALAR_NODE ? add(infer, file, node, node != NULL ? tacit_yaml_scalar(node) : "", &g)
-                                                                         : read_names(infer, file, node, groups);
+  tacit_status_t status = node == NULL || node->type == YAML_SCALAR_NODE
+                              ? add(infer, file, node, node != NULL ? tacit_yaml_scalar(node) : "", &g)
+                              : read_names(infer, file, node, groups);
   *groups = status == TACIT_OK && *groups == 0 ? UINT64_C(1) << g : *groups;
   return status == TACIT_OK ? read_given(infer, file, *groups) : status;
 }
@@ -131,7 +141,8 @@ tacit_status_t tacit_infer_read_sizes(tacit_infer_t *infer, tacit_yaml_t *file, 
     return TACIT_OK;
   }
   if (node->type == YAML_MAPPING_NODE && n > 0) {
-    return tacit_yaml_fault(file, node, "n is released with noise here and %zu on the command line: which is it?", n);
+    return tacit_yaml_fault(file, node,
+                            "n is released with noise here and %zu on the command line: which is it?", n);
   }
   if (node->type == YAML_MAPPING_NODE) {
     tacit_noisy_t noisy;
@@ -146,11 +157,14 @@ tacit_status_t tacit_infer_read_sizes(tacit_infer_t *infer, tacit_yaml_t *file, 
     g++;
   }
   if (groups >> g != 1) {
-    return tacit_yaml_fault(file, node, "this file is of several groups of records: say how many each has, records: {a: 300, b: 500}");
+    return tacit_yaml_fault(
+        file, node,
+        "this file is of several groups of records: say how many each has, records: {a: 300, b: 500}");
   }
   tacit_status_t status = set_size(infer, file, node, g);
   return status == TACIT_OK && n > 0 && infer->groups[g].n_records != n
-             ? tacit_yaml_fault(file, node, "n is %zu here and %zu on the command line", infer->groups[g].n_records, n)
+             ? tacit_yaml_fault(file, node, "n is %zu here and %zu on the command line",
+                                infer->groups[g].n_records, n)
              : status;
 }
 
@@ -164,7 +178,9 @@ static bool find_size(tacit_infer_t *infer, size_t g) {
     for (size_t k = 0; k < p->noisy.n_values && is_exact && p->groups == UINT64_C(1) << g; k++) {
       sum += p->noisy.values[k];
     }
-    infer->groups[g].n_records = infer->groups[g].n_records == 0 && sum >= 1 && sum <= 2147483647 ? (size_t)sum : infer->groups[g].n_records;
+    infer->groups[g].n_records = infer->groups[g].n_records == 0 && sum >= 1 && sum <= 2147483647
+                                     ? (size_t)sum
+                                     : infer->groups[g].n_records;
     is_released = is_released || (p->statistic == TACIT_PUBLISHED_SIZE && has(p->groups, g));
   }
   return is_released || infer->groups[g].n_records > 0;
@@ -172,20 +188,24 @@ static bool find_size(tacit_infer_t *infer, size_t g) {
 
 tacit_status_t tacit_infer_complete_sizes(tacit_infer_t *infer, tacit_error_t *err) {
   if (infer->n > 0 && infer->n_groups > 1) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "option --n is for records of one group: say in each file how many there are, `n: N`");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "n",
+        "option --n is for records of one group: say in each file how many there are, `n: N`");
   }
   for (size_t g = 0; g < infer->n_groups; g++) {
     tacit_group_t *group = &infer->groups[g];
     if (infer->n > 0 && group->n_records > 0 && group->n_records != infer->n) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "option --n says %zu, and a file %zu of the same records: say it once", infer->n,
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n",
+                             "option --n says %zu, and a file %zu of the same records: say it once", infer->n,
                              group->n_records);
     }
     group->n_records = infer->n > 0 ? infer->n : group->n_records;
     if (!find_size(infer, g)) {
-      return tacit_error_set(
-          err, TACIT_ERR_ARGUMENT, "n",
-          "the number of records%s%s is needed: --n N, or in %s `n: N`, or its release, `n: {mechanism: laplace, scale: 1, value: 812}`",
-          group->name[0] != '\0' ? " of " : "", group->name, infer->n_groups > 1 ? "a file" : infer->statistics[0].name);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n",
+                             "the number of records%s%s is needed: --n N, or in %s `n: N`, or its release, "
+                             "`n: {mechanism: laplace, scale: 1, value: 812}`",
+                             group->name[0] != '\0' ? " of " : "", group->name,
+                             infer->n_groups > 1 ? "a file" : infer->statistics[0].name);
     }
   }
   return TACIT_OK;

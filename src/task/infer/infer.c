@@ -16,7 +16,8 @@ enum { MAX_BYTES = 1 << 22 };
 /* ---- settings ---- */
 
 /* Replace a source by copies; text may be NULL. */
-static tacit_status_t set_source(tacit_infer_source_t *source, const char *name, const char *text, size_t n, tacit_error_t *err) {
+static tacit_status_t set_source(tacit_infer_source_t *source, const char *name, const char *text, size_t n,
+                                 tacit_error_t *err) {
   char *its_name = tacit_strdup(name), *copy = text != NULL ? tacit_alloc(n + 1, 1) : NULL;
   if (its_name == NULL || (text != NULL && copy == NULL)) {
     tacit_free(its_name);
@@ -34,7 +35,8 @@ static tacit_status_t set_source(tacit_infer_source_t *source, const char *name,
 }
 
 /* One more statistic, after those that were given. */
-static tacit_status_t add_statistic(tacit_infer_t *infer, const char *name, const char *text, size_t n, tacit_error_t *err) {
+static tacit_status_t add_statistic(tacit_infer_t *infer, const char *name, const char *text, size_t n,
+                                    tacit_error_t *err) {
   tacit_infer_source_t *more = tacit_realloc(infer->statistics, infer->n_statistics + 1, sizeof *more);
   if (more == NULL) {
     return tacit_error_memory(err);
@@ -76,8 +78,9 @@ void tacit_infer_free(tacit_infer_t *infer) {
   for (size_t i = 0; i < TACIT_INFER_N_TEXTS; i++) {
     tacit_text_clear(&infer->texts[i]);
   }
-  void *const owned[] = {infer->source.name, infer->source.text,   infer->statistics,   infer->labels,       infer->names,   infer->values,
-                         infer->scales,      infer->concentration, infer->column_lower, infer->column_upper, infer->n_levels};
+  void *const owned[] = {infer->source.name,  infer->source.text,  infer->statistics, infer->labels,
+                         infer->names,        infer->values,       infer->scales,     infer->concentration,
+                         infer->column_lower, infer->column_upper, infer->n_levels};
   for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
     tacit_free(owned[i]);
   }
@@ -88,10 +91,12 @@ void tacit_infer_free(tacit_infer_t *infer) {
   tacit_free(infer);
 }
 
-static tacit_status_t check_stage(const tacit_infer_t *infer, tacit_infer_stage_t stage, const char *name, tacit_error_t *err) {
+static tacit_status_t check_stage(const tacit_infer_t *infer, tacit_infer_stage_t stage, const char *name,
+                                  tacit_error_t *err) {
   return infer->stage == stage
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_STATE, name, "settings, reading and the run come in this order, each once: begin another");
+             : tacit_error_set(err, TACIT_ERR_STATE, name,
+                               "settings, reading and the run come in this order, each once: begin another");
 }
 
 tacit_status_t tacit_infer_set(tacit_infer_t *infer, const char *name, const char *text, tacit_error_t *err) {
@@ -99,12 +104,14 @@ tacit_status_t tacit_infer_set(tacit_infer_t *infer, const char *name, const cha
   return status == TACIT_OK ? tacit_settings_set(&infer->given, name, text, err) : status;
 }
 
-tacit_status_t tacit_infer_set_model(tacit_infer_t *infer, const char *text, size_t n, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_infer_set_model(tacit_infer_t *infer, const char *text, size_t n, const char *name,
+                                     tacit_error_t *err) {
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_SETTINGS, "model", err);
   return status == TACIT_OK ? set_source(&infer->source, name, text, n, err) : status;
 }
 
-tacit_status_t tacit_infer_set_statistic(tacit_infer_t *infer, const char *text, size_t n, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_infer_set_statistic(tacit_infer_t *infer, const char *text, size_t n, const char *name,
+                                         tacit_error_t *err) {
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_SETTINGS, "statistic", err);
   return status == TACIT_OK ? add_statistic(infer, name, text, n, err) : status;
 }
@@ -140,10 +147,12 @@ static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
                          : tacit_infer_has(infer, "leapfrog")  ? "leapfrog"
                                                                : NULL;
   if (of_paths != NULL && s->method != TACIT_AUGMENT_HMC) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_paths, "--path, --step-size and --leapfrog only go with --method hmc");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_paths,
+                           "--path, --step-size and --leapfrog only go with --method hmc");
   }
   if (out != NULL && access(out, F_OK) == 0) {
-    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it", out);
+    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
+                           out);
   }
   return make_key(infer, err);
 }
@@ -153,19 +162,25 @@ static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
 static tacit_status_t read_source(tacit_infer_source_t *source, const char *field, tacit_error_t *err) {
   if (source->name == NULL) {
     return tacit_error_set(
-        err, TACIT_ERR_ARGUMENT, field, "a %s is needed, as in: tacit infer MODEL --statistic FILE ...; see tacit infer --help%s", field,
-        strcmp(field, "model") == 0 ? " (MODEL.yaml: priors of the records of means, counts, moments or a score; MODEL.stan: a program)" : "");
+        err, TACIT_ERR_ARGUMENT, field,
+        "a %s is needed, as in: tacit infer MODEL --statistic FILE ...; see tacit infer --help%s", field,
+        strcmp(field, "model") == 0 ? " (MODEL.yaml: priors of the records of means, counts, moments or a "
+                                      "score; MODEL.stan: a program)"
+                                    : "");
   }
-  return source->text != NULL ? TACIT_OK : tacit_file_read(source->name, MAX_BYTES, &source->text, &source->n, err);
+  return source->text != NULL ? TACIT_OK
+                              : tacit_file_read(source->name, MAX_BYTES, &source->text, &source->n, err);
 }
 
-/* The same noise counted twice would make intervals too narrow; two releases that agree in every byte of noise do not occur. */
+/* The same noise counted twice would make intervals too narrow; two releases that agree in every byte of
+ * noise do not occur. */
 static tacit_status_t refuse_twins(const tacit_infer_t *infer, tacit_error_t *err) {
   for (size_t i = 0; i < infer->n_statistics; i++) {
     for (size_t j = 0; j < i; j++) {
       const tacit_infer_source_t *a = &infer->statistics[i], *b = &infer->statistics[j];
       if (a->n == b->n && memcmp(a->text, b->text, a->n) == 0) {
-        return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "%s holds the same release as %s: give each release once", a->name, b->name);
+        return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
+                               "%s holds the same release as %s: give each release once", a->name, b->name);
       }
     }
   }
@@ -177,14 +192,16 @@ static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) 
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < infer->given.n_given && status == TACIT_OK; i++) {
     const tacit_given_t *given = &infer->given.given[i];
-    status = strcmp(given->setting->name, "statistic") == 0 ? add_statistic(infer, given->text, NULL, 0, err) : TACIT_OK;
+    status = strcmp(given->setting->name, "statistic") == 0 ? add_statistic(infer, given->text, NULL, 0, err)
+                                                            : TACIT_OK;
   }
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
     status = read_source(&infer->statistics[i], "statistic", err);
   }
   TACIT_THEN(status, refuse_twins(infer, err));
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
-    infer->is_margins = infer->is_margins || tacit_margins_is_file(infer->statistics[i].text, infer->statistics[i].n);
+    infer->is_margins =
+        infer->is_margins || tacit_margins_is_file(infer->statistics[i].text, infer->statistics[i].n);
   }
   return status;
 }
@@ -211,9 +228,10 @@ static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
 
 static tacit_status_t read_statistic(tacit_infer_t *infer, tacit_infer_source_t *source, tacit_error_t *err) {
   tacit_yaml_t file = {.name = source->name, .what = "a statistic", .err = err};
-  tacit_status_t status = (infer->is_margins           ? tacit_infer_read_margins
-                           : infer->population != NULL ? tacit_infer_read_published
-                                                       : tacit_infer_read_statistic)(infer, &file, source->text, source->n, infer->n);
+  tacit_status_t status = (infer->is_margins ? tacit_infer_read_margins
+                           : infer->population != NULL
+                               ? tacit_infer_read_published
+                               : tacit_infer_read_statistic)(infer, &file, source->text, source->n, infer->n);
   tacit_yaml_close(&file);
   return status;
 }
@@ -221,15 +239,18 @@ static tacit_status_t read_statistic(tacit_infer_t *infer, tacit_infer_source_t 
 static tacit_status_t read_statistics(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   if (infer->n_statistics == 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "option --statistic is needed; see tacit infer --help");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
+                           "option --statistic is needed; see tacit infer --help");
   }
   if (infer->n_statistics > 1 && infer->population == NULL && !infer->is_margins) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic", "several statistics go with records of a program, a model that is named .stan, and with tables");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "statistic",
+        "several statistics go with records of a program, a model that is named .stan, and with tables");
   }
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
     status = read_statistic(infer, &infer->statistics[i], err);
   }
-  return status != TACIT_OK                 ? status
+  return status != TACIT_OK          ? status
          : infer->is_margins         ? tacit_infer_join_margins(infer, err)
          : infer->population != NULL ? tacit_infer_join_published(infer, err)
                                      : TACIT_OK;
@@ -238,18 +259,21 @@ static tacit_status_t read_statistics(tacit_infer_t *infer, tacit_error_t *err) 
 static void warn(tacit_infer_t *infer) {
   tacit_text_t *to = &infer->texts[TACIT_INFER_TEXT_WARNING];
   if (infer->is_not_private) {
-    tacit_text_printf(to, "warning: the statistic is not private: its noise can be repeated by whoever knows the seed\n");
+    tacit_text_printf(
+        to, "warning: the statistic is not private: its noise can be repeated by whoever knows the seed\n");
   }
   if (infer->true_delta > infer->delta) {
     tacit_text_printf(to,
-                      "warning: classical-gaussian noise is proven for epsilon below 1 only; here its true delta is %.3g, not %.3g: the "
+                      "warning: classical-gaussian noise is proven for epsilon below 1 only; here its true "
+                      "delta is %.3g, not %.3g: the "
                       "release protected less than it claimed\n",
                       infer->true_delta, infer->delta);
   }
 }
 
 tacit_status_t tacit_infer_read(tacit_infer_t *infer, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_infer_t *, tacit_error_t *) = {read_settings, open_statistics, read_model, read_statistics};
+  tacit_status_t (*const steps[])(tacit_infer_t *, tacit_error_t *) = {read_settings, open_statistics,
+                                                                       read_model, read_statistics};
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_SETTINGS, "statistic", err);
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     infer->stage = TACIT_INFER_STAGE_FAILED;
@@ -278,7 +302,8 @@ static bool proceed(size_t chain, size_t iteration, void *user) {
   (void)chain;
   if (w->progress != NULL && pthread_equal(pthread_self(), w->caller)) {
     w->furthest = iteration + 1 > w->furthest ? iteration + 1 : w->furthest;
-    const tacit_progress_t now = {.iteration = w->furthest, .n_iterations = w->n_iterations, .accept_rate = NAN};
+    const tacit_progress_t now = {
+        .iteration = w->furthest, .n_iterations = w->n_iterations, .accept_rate = NAN};
     if (!w->progress(&now, w->user)) {
       atomic_store(&w->is_stopped, true);
     }
@@ -286,15 +311,18 @@ static bool proceed(size_t chain, size_t iteration, void *user) {
   return !atomic_load_explicit(&w->is_stopped, memory_order_relaxed);
 }
 
-/* Draws of a regression on the scale of its columns instead of the mapped one; others are left as they are. */
+/* Draws of a regression on the scale of its columns instead of the mapped one; others are left as they are.
+ */
 static void unmap(tacit_infer_t *infer) {
   size_t d = infer->model.n_features;
   bool is_linear = infer->model.kind == TACIT_LATENT_REGRESSION;
-  if (infer->population != NULL || infer->is_margins || (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC)) {
+  if (infer->population != NULL || infer->is_margins ||
+      (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC)) {
     return;
   }
   const double *lower = infer->column_lower, *upper = infer->column_upper;
-  double half = is_linear ? 0.5 * (upper[d] - lower[d]) : 1, middle = is_linear ? 0.5 * (lower[d] + upper[d]) : 0;
+  double half = is_linear ? 0.5 * (upper[d] - lower[d]) : 1,
+         middle = is_linear ? 0.5 * (lower[d] + upper[d]) : 0;
   for (size_t c = 0; c < infer->draws.n_chains; c++) {
     for (size_t i = 0; i < infer->draws.n_warmup + infer->draws.n_draws; i++) {
       double *row = tacit_draws_row(&infer->draws, c, i);
@@ -310,21 +338,27 @@ static void unmap(tacit_infer_t *infer) {
   }
 }
 
-tacit_status_t tacit_infer_run(tacit_infer_t *infer, tacit_progress_fn progress, void *user, tacit_error_t *err) {
+tacit_status_t tacit_infer_run(tacit_infer_t *infer, tacit_progress_fn progress, void *user,
+                               tacit_error_t *err) {
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_READ, "statistic", err);
   if (status != TACIT_OK) {
     return status;
   }
   tacit_augment_settings_t *s = &infer->settings;
-  watch_t watch = {.caller = pthread_self(), .progress = progress, .user = user, .n_iterations = s->n_warmup + s->n_draws * s->thin};
+  watch_t watch = {.caller = pthread_self(),
+                   .progress = progress,
+                   .user = user,
+                   .n_iterations = s->n_warmup + s->n_draws * s->thin};
   s->proceed = proceed;
   s->user = &watch;
   infer->stage = TACIT_INFER_STAGE_FAILED;
-  status = infer->is_margins           ? tacit_infer_run_margins(infer, err)
-           : infer->population != NULL ? tacit_infer_run_population(infer, err)
-                                       : tacit_augment(&infer->model, &infer->release, s, &infer->draws, &infer->result, err);
+  status = infer->is_margins ? tacit_infer_run_margins(infer, err)
+           : infer->population != NULL
+               ? tacit_infer_run_population(infer, err)
+               : tacit_augment(&infer->model, &infer->release, s, &infer->draws, &infer->result, err);
   if (status == TACIT_OK && tacit_draws_n_kept(&infer->draws) == 0) {
-    status = tacit_error_set(err, TACIT_ERR_INTERRUPTED, "progress", "stopped before the first draw after warm-up: nothing was written");
+    status = tacit_error_set(err, TACIT_ERR_INTERRUPTED, "progress",
+                             "stopped before the first draw after warm-up: nothing was written");
   }
   if (status == TACIT_OK) {
     unmap(infer);
@@ -338,7 +372,9 @@ tacit_status_t tacit_infer_run(tacit_infer_t *infer, tacit_progress_fn progress,
 
 static bool is_run(const tacit_infer_t *infer) { return infer->stage == TACIT_INFER_STAGE_RUN; }
 
-const tacit_draws_t *tacit_infer_draws(const tacit_infer_t *infer) { return is_run(infer) ? &infer->draws : NULL; }
+const tacit_draws_t *tacit_infer_draws(const tacit_infer_t *infer) {
+  return is_run(infer) ? &infer->draws : NULL;
+}
 
 const tacit_evidence_t *tacit_infer_evidence(const tacit_infer_t *infer) {
   return is_run(infer) && infer->evidence.checks.n > 0 ? &infer->evidence : NULL;
@@ -352,7 +388,9 @@ const char *tacit_infer_statistic(const tacit_infer_t *infer) { return infer->st
 
 const char *tacit_infer_records(const tacit_infer_t *infer) { return infer->records; }
 
-const char *const *tacit_infer_labels(const tacit_infer_t *infer) { return (const char *const *)infer->labels; }
+const char *const *tacit_infer_labels(const tacit_infer_t *infer) {
+  return (const char *const *)infer->labels;
+}
 
 const char *const *tacit_infer_names(const tacit_infer_t *infer) { return (const char *const *)infer->names; }
 

@@ -33,11 +33,13 @@ typedef struct tacit_infer_mechanism {
 
 /* What a table's distribution borrows. */
 typedef struct tacit_table_arrays {
-  size_t n_cells, n_allowed, n_entries, n_kept, n_values, n_names; /* n_allowed: cells that a record can be in */
+  size_t n_cells, n_allowed, n_entries, n_kept, n_values,
+      n_names; /* n_allowed: cells that a record can be in */
   size_t *begin, *extents, *move_begin;
   uint32_t *move_effect;
   double *move_sign;
-  uint32_t *effect, *value, *kept, *number; /* kept: which of the tables' effects there are; number: the other way round */
+  uint32_t *effect, *value, *kept,
+      *number; /* kept: which of the tables' effects there are; number: the other way round */
   uint8_t *reported;
   tacit_population_statistic_t *statistics;
   char **names;
@@ -54,14 +56,15 @@ struct tacit_infer {
   /* as read */
   tacit_latent_model_t model;
   tacit_release_t release;
-  const char *records;   /* "gaussian", "poisson", "categorical", "regression", "logistic" */
-  char statistic[480];   /* in words, for reports */
+  const char *records; /* "gaussian", "poisson", "categorical", "regression", "logistic" */
+  char statistic[480]; /* in words, for reports */
   char noise[320];
   double epsilon, delta; /* what the release costs under substitution; NaN if not known */
   bool is_not_private;   /* the statistic says that its noise can be repeated */
   double true_delta;     /* classical calibration: the delta it really has at the stated epsilon; else NaN */
   double *values, *scales, *concentration;
-  double *column_lower, *column_upper; /* regressions: bounds of the columns, the response last, that were mapped to [-1, 1] */
+  double *column_lower,
+      *column_upper; /* regressions: bounds of the columns, the response last, that were mapped to [-1, 1] */
   size_t *n_levels;
   char **labels, **names; /* shape (n_reported) */
   size_t n_reported;
@@ -71,12 +74,14 @@ struct tacit_infer {
   size_t n_published;
   tacit_group_t *groups; /* (n_groups): names and what is given are owned */
   size_t n_groups;
-  double group_epsilon[TACIT_MAX_GROUPS], group_delta[TACIT_MAX_GROUPS]; /* of all releases of a group; NaN if one does not say */
+  double group_epsilon[TACIT_MAX_GROUPS],
+      group_delta[TACIT_MAX_GROUPS]; /* of all releases of a group; NaN if one does not say */
 
   /* noisy margins (tables.c), in place of model and release; NULL: of something else */
   bool is_margins;
   tacit_margins_file_t *margins; /* the first file, with the tables of all */
-  tacit_table_distribution_t distribution;         /* of no cells: there are too many, and the records are integrated out */
+  tacit_table_distribution_t
+      distribution; /* of no cells: there are too many, and the records are integrated out */
   tacit_table_arrays_t table;
   tacit_tables_findings_t findings;
   double prior_sd;
@@ -97,50 +102,61 @@ static inline const char *tacit_infer_value(const tacit_infer_t *infer, const ch
 
 /* ---- model.c ---- */
 
-TACIT_MUST_USE tacit_status_t tacit_infer_read_model(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_model(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                     const char *text, size_t n);
 /* Room for labels and names of n reported quantities; copies of those of quantity j. */
 TACIT_MUST_USE tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, size_t n, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, size_t j, const char *label, const char *name, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, size_t j, const char *label,
+                                                    const char *name, tacit_error_t *err);
 
 /* ---- population.c: the same for a program, whose name ends with .stan ---- */
 
 bool tacit_infer_is_program(const tacit_infer_t *infer);
-TACIT_MUST_USE tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *name, const char *text, size_t n, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *name,
+                                                          const char *text, size_t n, tacit_error_t *err);
 /* One file; once all are read, what they say together. */
-TACIT_MUST_USE tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                         const char *text, size_t length, size_t n);
 TACIT_MUST_USE tacit_status_t tacit_infer_join_published(tacit_infer_t *infer, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *err);
 void tacit_infer_clear_population(tacit_infer_t *infer);
 
 /* ---- groups.c: which records a file is of, how many, and what is given of them ---- */
 
-TACIT_MUST_USE tacit_status_t tacit_infer_read_groups(tacit_infer_t *infer, tacit_yaml_t *file, uint64_t *groups);
-TACIT_MUST_USE tacit_status_t tacit_infer_read_sizes(tacit_infer_t *infer, tacit_yaml_t *file, uint64_t groups, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_groups(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                      uint64_t *groups);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_sizes(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                     uint64_t groups, size_t n);
 /* A number that is taken for the size of all groups whose size nothing says. */
 TACIT_MUST_USE tacit_status_t tacit_infer_complete_sizes(tacit_infer_t *infer, tacit_error_t *err);
 
 /* ---- published.c: a release in a file, {mechanism, scale, value, ...} ---- */
 
-/* `to` is filled, its arrays to be freed by the caller also after failure; n_values: those of the statistic. */
-TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *node, const char *name, size_t n_values,
-                                                     tacit_noisy_t *to);
+/* `to` is filled, its arrays to be freed by the caller also after failure; n_values: those of the statistic.
+ */
+TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy(tacit_yaml_t *file, const yaml_node_t *node,
+                                                     const char *name, size_t n_values, tacit_noisy_t *to);
 /* One of several tables in a list, whose keys were checked: its mechanism and scale, or those of the file. */
-TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy_table(tacit_yaml_t *file, const yaml_node_t *node, size_t n_values, tacit_noisy_t *to);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_noisy_table(tacit_yaml_t *file, const yaml_node_t *node,
+                                                           size_t n_values, tacit_noisy_t *to);
 void tacit_infer_noisy_clear(tacit_noisy_t *noisy);
 /* "laplace" */
 const char *tacit_infer_noise_string(tacit_release_noise_t noise);
 /* One more in the list of what was published; its arrays are taken. */
-TACIT_MUST_USE tacit_status_t tacit_infer_add_published(tacit_infer_t *infer, size_t statistic, uint64_t groups, const tacit_noisy_t *noisy,
+TACIT_MUST_USE tacit_status_t tacit_infer_add_published(tacit_infer_t *infer, size_t statistic,
+                                                        uint64_t groups, const tacit_noisy_t *noisy,
                                                         tacit_error_t *err);
 
 /* "name(x, y)", as `form` has it. */
-TACIT_MUST_USE tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name, const char *form, double *first,
-                                               double *second);
+TACIT_MUST_USE tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name,
+                                               const char *form, double *first, double *second);
 
 /* ---- tables.c: the same for margins, whose model may be left out (text NULL) ---- */
 
-TACIT_MUST_USE tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n);
-TACIT_MUST_USE tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                           const char *text, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                       const char *text, size_t length, size_t n);
 /* Once all files are read, what they say together. */
 TACIT_MUST_USE tacit_status_t tacit_infer_join_margins(tacit_infer_t *infer, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err);
@@ -149,7 +165,8 @@ void tacit_infer_clear_margins(tacit_infer_t *infer);
 
 /* ---- statistic.c: in view of the model; n is the number of records, 0 where the text must have it ---- */
 
-TACIT_MUST_USE tacit_status_t tacit_infer_read_statistic(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n);
+TACIT_MUST_USE tacit_status_t tacit_infer_read_statistic(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                         const char *text, size_t length, size_t n);
 
 /* `privacy: {epsilon, delta, is_private}`, where it is there. */
 TACIT_MUST_USE tacit_status_t tacit_infer_read_privacy(tacit_infer_t *infer, tacit_yaml_t *file);
@@ -158,8 +175,10 @@ TACIT_MUST_USE tacit_status_t tacit_infer_read_privacy(tacit_infer_t *infer, tac
 
 TACIT_MUST_USE tacit_status_t tacit_infer_read_mechanism(tacit_infer_t *infer, tacit_yaml_t *file,
                                                          const tacit_infer_mechanism_t **mechanism);
-/* Scales of all values in the units of the text, from `scale` or from a calibration; per_value: 1 over the records of a mean. */
-TACIT_MUST_USE tacit_status_t tacit_infer_read_scales(tacit_infer_t *infer, tacit_yaml_t *file, const tacit_infer_mechanism_t *mechanism,
+/* Scales of all values in the units of the text, from `scale` or from a calibration; per_value: 1 over the
+ * records of a mean. */
+TACIT_MUST_USE tacit_status_t tacit_infer_read_scales(tacit_infer_t *infer, tacit_yaml_t *file,
+                                                      const tacit_infer_mechanism_t *mechanism,
                                                       double per_value);
 
 /* ---- statement.c ---- */

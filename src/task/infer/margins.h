@@ -1,4 +1,5 @@
-/* Noisy tables of one population, as tacit release --statistic margins and others write them: read for inference, and for rows from it. */
+/* Noisy tables of one population, as tacit release --statistic margins and others write them: read for
+ * inference, and for rows from it. */
 #ifndef TACIT_INFER_MARGINS_H
 #define TACIT_INFER_MARGINS_H
 
@@ -33,13 +34,15 @@ typedef struct tacit_margins_file {
 /* Is the text that of margins? False also of what is no YAML. */
 bool tacit_margins_is_file(const char *text, size_t length);
 /* The open file; cleared by the caller also after failure. */
-TACIT_MUST_USE tacit_status_t tacit_margins_read(tacit_margins_file_t *margins, tacit_yaml_t *file, const char *text, size_t length);
+TACIT_MUST_USE tacit_status_t tacit_margins_read(tacit_margins_file_t *margins, tacit_yaml_t *file,
+                                                 const char *text, size_t length);
 /* ->tables, from a file that is open. */
 TACIT_MUST_USE tacit_status_t tacit_margins_build(tacit_margins_file_t *margins, tacit_yaml_t *file);
 void tacit_margins_clear(tacit_margins_file_t *margins);
 /* Cells of some of the columns. */
 size_t tacit_margins_n_cells(const tacit_margins_file_t *margins, uint32_t columns);
 /* "sex=F:age=old" of a cell. */
-void tacit_margins_name_cell(const tacit_margins_file_t *margins, uint32_t columns, size_t cell, tacit_text_t *to);
+void tacit_margins_name_cell(const tacit_margins_file_t *margins, uint32_t columns, size_t cell,
+                             tacit_text_t *to);
 
 #endif

@@ -9,8 +9,8 @@
 #include "infer/infer_internal.h"
 
 /* "name(x, y, ..)" with at most `capacity` numbers. */
-static tacit_status_t distribution(tacit_yaml_t *file, const char *key, const char *name, const char *form, double *parameters,
-                          size_t capacity, size_t *n) {
+static tacit_status_t distribution(tacit_yaml_t *file, const char *key, const char *name, const char *form,
+                                   double *parameters, size_t capacity, size_t *n) {
   const yaml_node_t *node = tacit_yaml_find(file, key);
   if (node == NULL) {
     return tacit_yaml_missing(file, key, form);
@@ -30,13 +30,14 @@ static tacit_status_t distribution(tacit_yaml_t *file, const char *key, const ch
   return TACIT_OK;
 }
 
-tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name, const char *form, double *first,
-                           double *second) {
+tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name, const char *form,
+                                double *first, double *second) {
   double parameters[2];
   size_t n;
   tacit_status_t status = distribution(file, key, name, form, parameters, 2, &n);
   if (status == TACIT_OK && n != 2) {
-    return tacit_yaml_fault(file, tacit_yaml_find(file, key), "%s: expected %s, not '%s'", key, form, tacit_yaml_scalar(tacit_yaml_find(file, key)));
+    return tacit_yaml_fault(file, tacit_yaml_find(file, key), "%s: expected %s, not '%s'", key, form,
+                            tacit_yaml_scalar(tacit_yaml_find(file, key)));
   }
   if (status == TACIT_OK) {
     *first = parameters[0];
@@ -45,7 +46,8 @@ tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char 
   return status;
 }
 
-tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, size_t j, const char *label, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, size_t j, const char *label, const char *name,
+                                     tacit_error_t *err) {
   infer->labels[j] = tacit_strdup(label);
   infer->names[j] = tacit_strdup(name);
   return infer->labels[j] != NULL && infer->names[j] != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -58,8 +60,10 @@ tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, size_t n, tacit
   return infer->labels != NULL && infer->names != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
-static tacit_status_t label_scalars(tacit_infer_t *infer, tacit_yaml_t *file, const char *first, const char *second) {
-  tacit_status_t status = tacit_infer_allocate_labels(infer, tacit_latent_n_reported(&infer->model), file->err);
+static tacit_status_t label_scalars(tacit_infer_t *infer, tacit_yaml_t *file, const char *first,
+                                    const char *second) {
+  tacit_status_t status =
+      tacit_infer_allocate_labels(infer, tacit_latent_n_reported(&infer->model), file->err);
   const char *words[2] = {first, second};
   for (size_t j = 0; j < infer->n_reported && status == TACIT_OK; j++) {
     status = tacit_infer_set_label(infer, j, words[j], words[j], file->err);
@@ -69,9 +73,10 @@ static tacit_status_t label_scalars(tacit_infer_t *infer, tacit_yaml_t *file, co
 
 static tacit_status_t read_gaussian(tacit_infer_t *infer, tacit_yaml_t *file) {
   tacit_latent_model_t *model = &infer->model;
-  tacit_status_t status =
-      tacit_infer_law2(file, "mean", "normal", "normal(location, scale)", &model->mean_location, &model->mean_scale);
-  if (status == TACIT_OK && (tacit_yaml_find(file, "sd") == NULL) == (tacit_yaml_find(file, "variance") == NULL)) {
+  tacit_status_t status = tacit_infer_law2(file, "mean", "normal", "normal(location, scale)",
+                                           &model->mean_location, &model->mean_scale);
+  if (status == TACIT_OK &&
+      (tacit_yaml_find(file, "sd") == NULL) == (tacit_yaml_find(file, "variance") == NULL)) {
     return tacit_error_set(file->err, TACIT_ERR_SYNTAX, "sd",
                            "%s: give either a known `sd: NUMBER` of the records or the prior `variance: "
                            "inverse_gamma(shape, scale)`",
@@ -79,20 +84,24 @@ static tacit_status_t read_gaussian(tacit_infer_t *infer, tacit_yaml_t *file) {
   }
   if (status == TACIT_OK && tacit_yaml_find(file, "sd") != NULL) {
     if (strchr(tacit_yaml_scalar(tacit_yaml_find(file, "sd")), '(') != NULL) {
-      return tacit_yaml_fault(file, tacit_yaml_find(file, "sd"),
-                              "sd is a number that is known; where it is not, leave it out and give its square a prior, "
-                              "`variance: inverse_gamma(shape, scale)`");
+      return tacit_yaml_fault(
+          file, tacit_yaml_find(file, "sd"),
+          "sd is a number that is known; where it is not, leave it out and give its square a prior, "
+          "`variance: inverse_gamma(shape, scale)`");
     }
     status = tacit_yaml_number(file, "sd", &model->known_sd);
     if (status == TACIT_OK && !(model->known_sd > 0)) {
       return tacit_yaml_fault(file, tacit_yaml_find(file, "sd"), "sd must be above 0");
     }
-  } else TACIT_THEN(status, tacit_infer_law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)", &model->variance_shape, &model->variance_scale));
+  } else
+    TACIT_THEN(status, tacit_infer_law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)",
+                                        &model->variance_shape, &model->variance_scale));
   return status == TACIT_OK ? label_scalars(infer, file, "mean", "sd") : status;
 }
 
 /* Levels of factor f: a list of two names or more. */
-static tacit_status_t read_levels(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *node, size_t f) {
+static tacit_status_t read_levels(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *node,
+                                  size_t f) {
   if (node->type != YAML_SEQUENCE_NODE || tacit_yaml_length(node) < 2) {
     return tacit_yaml_fault(file, node, "expected a list of at least two levels");
   }
@@ -106,13 +115,14 @@ static tacit_status_t read_levels(tacit_infer_t *infer, tacit_yaml_t *file, cons
   return TACIT_OK;
 }
 
-static tacit_status_t label_levels(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *node, size_t f, const char *factor,
-                                   size_t first) {
+static tacit_status_t label_levels(tacit_infer_t *infer, tacit_yaml_t *file, const yaml_node_t *node,
+                                   size_t f, const char *factor, size_t first) {
   tacit_status_t status = TACIT_OK;
   for (size_t l = 0; l < infer->n_levels[f] && status == TACIT_OK; l++) {
     char label[160], name[64];
     const yaml_node_t *level = tacit_yaml_item(file, node, l);
-    snprintf(label, sizeof label, factor != NULL ? "p[%s=%s]" : "p[%s%s]", factor != NULL ? factor : "", tacit_yaml_scalar(level));
+    snprintf(label, sizeof label, factor != NULL ? "p[%s=%s]" : "p[%s%s]", factor != NULL ? factor : "",
+             tacit_yaml_scalar(level));
     if (factor != NULL) {
       snprintf(name, sizeof name, "p_%zu.%zu", f + 1, l + 1);
     } else {
@@ -130,9 +140,11 @@ static tacit_status_t read_concentration(tacit_infer_t *infer, tacit_yaml_t *fil
   if (infer->concentration == NULL) {
     return tacit_error_memory(file->err);
   }
-  tacit_status_t status = distribution(file, "probabilities", "dirichlet", "dirichlet(1)", infer->concentration, n, &n_read);
+  tacit_status_t status =
+      distribution(file, "probabilities", "dirichlet", "dirichlet(1)", infer->concentration, n, &n_read);
   if (status == TACIT_OK && n_read != 1 && n_read != n) {
-    return tacit_yaml_fault(file, tacit_yaml_find(file, "probabilities"), "dirichlet takes one number, or one for each of %zu levels", n);
+    return tacit_yaml_fault(file, tacit_yaml_find(file, "probabilities"),
+                            "dirichlet takes one number, or one for each of %zu levels", n);
   }
   for (size_t j = 1; status == TACIT_OK && n_read == 1 && j < n; j++) {
     infer->concentration[j] = infer->concentration[0];
@@ -144,13 +156,14 @@ static tacit_status_t read_concentration(tacit_infer_t *infer, tacit_yaml_t *fil
 static tacit_status_t read_categorical(tacit_infer_t *infer, tacit_yaml_t *file) {
   const yaml_node_t *levels = tacit_yaml_find(file, "levels"), *factors = tacit_yaml_find(file, "factors");
   if ((levels == NULL) == (factors == NULL)) {
-    return tacit_error_set(file->err, TACIT_ERR_SYNTAX, "levels",
-                           "%s: give either `levels: [a, b, ..]` or `factors: {name: [a, b, ..], ..}`, independent of each "
-                           "other",
-                           file->name);
+    return tacit_error_set(
+        file->err, TACIT_ERR_SYNTAX, "levels",
+        "%s: give either `levels: [a, b, ..]` or `factors: {name: [a, b, ..], ..}`, independent of each "
+        "other",
+        file->name);
   }
-  if (factors != NULL &&
-      (factors->type != YAML_MAPPING_NODE || factors->data.mapping.pairs.start == factors->data.mapping.pairs.top)) {
+  if (factors != NULL && (factors->type != YAML_MAPPING_NODE ||
+                          factors->data.mapping.pairs.start == factors->data.mapping.pairs.top)) {
     return tacit_yaml_fault(file, factors, "factors: expected `{name: [level, level, ..], ..}`");
   }
   const yaml_node_pair_t *pairs = factors != NULL ? factors->data.mapping.pairs.start : NULL;
@@ -176,27 +189,33 @@ static tacit_status_t read_categorical(tacit_infer_t *infer, tacit_yaml_t *file)
 static tacit_status_t read_regression(tacit_infer_t *infer, tacit_yaml_t *file) {
   tacit_latent_model_t *model = &infer->model;
   double location = 0;
-  tacit_status_t status = tacit_infer_law2(file, "coefficients", "normal", "normal(0, scale)", &location, &model->coefficient_scale);
+  tacit_status_t status = tacit_infer_law2(file, "coefficients", "normal", "normal(0, scale)", &location,
+                                           &model->coefficient_scale);
   if (status == TACIT_OK && fabs(location) > 0) {
-    return tacit_yaml_fault(file, tacit_yaml_find(file, "coefficients"), "the prior of the coefficients is centred: normal(0, scale)");
+    return tacit_yaml_fault(file, tacit_yaml_find(file, "coefficients"),
+                            "the prior of the coefficients is centred: normal(0, scale)");
   }
-  return status == TACIT_OK ? tacit_infer_law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)", &model->variance_shape,
-                                   &model->variance_scale)
-                            : status;
+  return status == TACIT_OK
+             ? tacit_infer_law2(file, "variance", "inverse_gamma", "inverse_gamma(shape, scale)",
+                                &model->variance_shape, &model->variance_scale)
+             : status;
 }
 
 /* The prior of the features besides. */
 static tacit_status_t read_logistic(tacit_infer_t *infer, tacit_yaml_t *file) {
   double location = 0;
-  tacit_status_t status = tacit_infer_law2(file, "features", "normal", "normal(0, scale)", &location, &infer->model.feature_scale);
+  tacit_status_t status = tacit_infer_law2(file, "features", "normal", "normal(0, scale)", &location,
+                                           &infer->model.feature_scale);
   if (status == TACIT_OK && fabs(location) > 0) {
-    return tacit_yaml_fault(file, tacit_yaml_find(file, "features"), "the prior of the features' intercepts and slopes is centred: normal(0, scale)");
+    return tacit_yaml_fault(file, tacit_yaml_find(file, "features"),
+                            "the prior of the features' intercepts and slopes is centred: normal(0, scale)");
   }
   return status == TACIT_OK ? read_regression(infer, file) : status;
 }
 
 static tacit_status_t read_poisson(tacit_infer_t *infer, tacit_yaml_t *file) {
-  tacit_status_t status = tacit_infer_law2(file, "rate", "gamma", "gamma(shape, rate)", &infer->model.rate_shape, &infer->model.rate_rate);
+  tacit_status_t status = tacit_infer_law2(file, "rate", "gamma", "gamma(shape, rate)",
+                                           &infer->model.rate_shape, &infer->model.rate_rate);
   return status == TACIT_OK ? label_scalars(infer, file, "rate", NULL) : status;
 }
 
@@ -206,14 +225,15 @@ static const struct records {
   tacit_latent_kind_t kind;
   const char *keys[4];
   tacit_status_t (*read)(tacit_infer_t *infer, tacit_yaml_t *file);
-} all[] = {{"gaussian", TACIT_LATENT_GAUSSIAN, {"mean", "sd", "variance", NULL}, read_gaussian},
-           {"poisson", TACIT_LATENT_POISSON, {"rate", NULL}, read_poisson},
-           {"categorical", TACIT_LATENT_CATEGORICAL, {"levels", "factors", "probabilities", NULL}, read_categorical},
-           {"regression", TACIT_LATENT_REGRESSION, {"coefficients", "variance", NULL}, read_regression},
-           {"logistic", TACIT_LATENT_LOGISTIC, {"coefficients", "features", "variance", NULL}, read_logistic}};
+} all[] = {
+    {"gaussian", TACIT_LATENT_GAUSSIAN, {"mean", "sd", "variance", NULL}, read_gaussian},
+    {"poisson", TACIT_LATENT_POISSON, {"rate", NULL}, read_poisson},
+    {"categorical", TACIT_LATENT_CATEGORICAL, {"levels", "factors", "probabilities", NULL}, read_categorical},
+    {"regression", TACIT_LATENT_REGRESSION, {"coefficients", "variance", NULL}, read_regression},
+    {"logistic", TACIT_LATENT_LOGISTIC, {"coefficients", "features", "variance", NULL}, read_logistic}};
 
-static const char *const keys[] = {"records", "mean",    "sd",            "variance",     "rate",
-                                   "levels",  "factors", "probabilities", "coefficients", "features", NULL};
+static const char *const keys[] = {"records", "mean",          "sd",           "variance", "rate", "levels",
+                                   "factors", "probabilities", "coefficients", "features", NULL};
 
 static tacit_status_t refuse_others(tacit_yaml_t *file, const struct records *records) {
   for (size_t i = 1; keys[i] != NULL; i++) {
@@ -246,6 +266,7 @@ tacit_status_t tacit_infer_read_model(tacit_infer_t *infer, tacit_yaml_t *file, 
       return status == TACIT_OK ? all[i].read(infer, file) : status;
     }
   }
-  return tacit_yaml_fault(file, node, "records: expected gaussian, poisson, categorical, regression or logistic, not '%s'",
-                          tacit_yaml_scalar(node));
+  return tacit_yaml_fault(
+      file, node, "records: expected gaussian, poisson, categorical, regression or logistic, not '%s'",
+      tacit_yaml_scalar(node));
 }

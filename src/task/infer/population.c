@@ -1,4 +1,5 @@
-/* Records of a program: the program with its block 'statistic', and the file that says what was published of it. */
+/* Records of a program: the program with its block 'statistic', and the file that says what was published of
+ * it. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ void tacit_infer_clear_population(tacit_infer_t *infer) {
 
 /* ---- the program ---- */
 
-tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *name, const char *text, size_t n, tacit_error_t *err) {
+tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *name, const char *text, size_t n,
+                                           tacit_error_t *err) {
   tacit_program_constants_t constants = {0};
   tacit_error_t why = {0};
   tacit_status_t status = TACIT_OK;
@@ -56,7 +58,8 @@ static tacit_status_t read_all(tacit_infer_t *infer, tacit_yaml_t *file, uint64_
   const tacit_population_statistic_t *s = tacit_population_statistics(infer->population, &n);
   const yaml_node_t *all = tacit_yaml_find(file, "statistics");
   if (all == NULL) {
-    return tacit_yaml_missing(file, "statistics", "statistics: {table: {mechanism: laplace, scale: 2, value: [3, 17, 4]}}");
+    return tacit_yaml_missing(file, "statistics",
+                              "statistics: {table: {mechanism: laplace, scale: 2, value: [3, 17, 4]}}");
   }
   const char **names = tacit_alloc_zero(n + 1, sizeof *names);
   if (names == NULL) {
@@ -65,13 +68,17 @@ static tacit_status_t read_all(tacit_infer_t *infer, tacit_yaml_t *file, uint64_
   for (size_t i = 0; i < n; i++) {
     names[i] = s[i].name;
   }
-  tacit_status_t status = all->type == YAML_MAPPING_NODE ? tacit_yaml_check_keys(file, all, names)
-                                                         : tacit_yaml_fault(file, all, "statistics: expected the program's statistics by name");
+  tacit_status_t status =
+      all->type == YAML_MAPPING_NODE
+          ? tacit_yaml_check_keys(file, all, names)
+          : tacit_yaml_fault(file, all, "statistics: expected the program's statistics by name");
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
     const yaml_node_t *node = tacit_yaml_find_in(file, all, s[i].name);
     tacit_noisy_t noisy = {0};
     status = node != NULL ? tacit_infer_read_noisy(file, node, s[i].name, s[i].n_values, &noisy) : TACIT_OK;
-    status = status == TACIT_OK && node != NULL ? tacit_infer_add_published(infer, i, groups, &noisy, file->err) : status;
+    status = status == TACIT_OK && node != NULL
+                 ? tacit_infer_add_published(infer, i, groups, &noisy, file->err)
+                 : status;
     if (status != TACIT_OK) {
       tacit_infer_noisy_clear(&noisy);
     }
@@ -91,7 +98,8 @@ static void add_cost(tacit_infer_t *infer, uint64_t groups) {
   infer->epsilon = infer->delta = NAN;
 }
 
-tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n) {
+tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *file, const char *text,
+                                          size_t length, size_t n) {
   static const char *const keys[] = {"statistics", "records", "given", "n", "privacy", NULL};
   uint64_t groups = 0;
   bool was_not_private = infer->is_not_private;
@@ -115,7 +123,8 @@ static tacit_status_t take_labels(tacit_infer_t *infer, tacit_error_t *err) {
   }
   tacit_status_t status = tacit_infer_allocate_labels(infer, n + n_unknown, err);
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
-    status = tacit_infer_set_label(infer, i, tacit_population_label(infer->population, i), tacit_population_name(infer->population, i), err);
+    status = tacit_infer_set_label(infer, i, tacit_population_label(infer->population, i),
+                                   tacit_population_name(infer->population, i), err);
   }
   for (size_t g = 0; g < infer->n_groups && status == TACIT_OK; g++) {
     char label[160] = "n", name[32] = "n";
@@ -123,7 +132,8 @@ static tacit_status_t take_labels(tacit_infer_t *infer, tacit_error_t *err) {
       snprintf(label, sizeof label, "n[%.150s]", infer->groups[g].name);
       snprintf(name, sizeof name, "n.%zu", g + 1);
     }
-    status = infer->groups[g].n_records == 0 ? tacit_infer_set_label(infer, at++, label, name, err) : TACIT_OK;
+    status =
+        infer->groups[g].n_records == 0 ? tacit_infer_set_label(infer, at++, label, name, err) : TACIT_OK;
   }
   return status;
 }
@@ -140,7 +150,9 @@ static void put(char *text, size_t size, const char *format, ...) {
   va_end(args);
 }
 
-static const char *kind_of(const tacit_population_statistic_t *s) { return s->is_quantile ? "quantile" : s->is_count ? "count" : "sum"; }
+static const char *kind_of(const tacit_population_statistic_t *s) {
+  return s->is_quantile ? "quantile" : s->is_count ? "count" : "sum";
+}
 
 static void describe(tacit_infer_t *infer) {
   size_t n, n_known = 0, n_unknown = 0;
@@ -153,12 +165,15 @@ static void describe(tacit_infer_t *infer) {
     }
     const tacit_population_statistic_t *s = &all[p->statistic];
     bool is_moved = isfinite(noisy->lower) || isfinite(noisy->upper);
-    put(infer->statistic, sizeof infer->statistic, "%s%s (%zu %s%s)", infer->statistic[0] != '\0' ? ", " : "", s->name, noisy->n_values, kind_of(s),
-        noisy->n_values > 1 ? "s" : "");
-    put(infer->noise, sizeof infer->noise, "%s%s", infer->noise[0] != '\0' ? "; " : "", tacit_infer_noise_string(noisy->noise));
+    put(infer->statistic, sizeof infer->statistic, "%s%s (%zu %s%s)", infer->statistic[0] != '\0' ? ", " : "",
+        s->name, noisy->n_values, kind_of(s), noisy->n_values > 1 ? "s" : "");
+    put(infer->noise, sizeof infer->noise, "%s%s", infer->noise[0] != '\0' ? "; " : "",
+        tacit_infer_noise_string(noisy->noise));
     if (noisy->scale > 0) {
-      put(infer->noise, sizeof infer->noise, ", scale %.6g%s%s%s%s", noisy->scale, noisy->rounded > 0 ? ", rounded" : "", is_moved ? ", clamped" : "",
-          noisy->suppressed > 0 ? ", small values withheld" : "", noisy->adds_up ? ", adjusted to add up" : "");
+      put(infer->noise, sizeof infer->noise, ", scale %.6g%s%s%s%s", noisy->scale,
+          noisy->rounded > 0 ? ", rounded" : "", is_moved ? ", clamped" : "",
+          noisy->suppressed > 0 ? ", small values withheld" : "",
+          noisy->adds_up ? ", adjusted to add up" : "");
     }
   }
   for (size_t g = 0; g < infer->n_groups; g++) {
@@ -183,9 +198,11 @@ tacit_status_t tacit_infer_join_published(tacit_infer_t *infer, tacit_error_t *e
     return status;
   }
   describe(infer);
-  infer->epsilon = infer->delta = 0; /* of a record: what the dearest group cost; NaN where a release does not say */
+  infer->epsilon = infer->delta =
+      0; /* of a record: what the dearest group cost; NaN where a release does not say */
   for (size_t g = 0; g < infer->n_groups; g++) {
-    bool is_known = isfinite(infer->epsilon) && isfinite(infer->group_epsilon[g]) && isfinite(infer->group_delta[g]);
+    bool is_known =
+        isfinite(infer->epsilon) && isfinite(infer->group_epsilon[g]) && isfinite(infer->group_delta[g]);
     infer->epsilon = is_known ? fmax(infer->epsilon, infer->group_epsilon[g]) : NAN;
     infer->delta = is_known ? fmax(infer->delta, infer->group_delta[g]) : NAN;
   }
@@ -216,11 +233,13 @@ tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *e
   if (misfit == NULL) {
     return tacit_error_memory(err);
   }
-  tacit_status_t status = tacit_augment_population(infer->population, infer->n_groups, infer->groups, infer->n_published, infer->published,
-                                                   &infer->settings, &infer->draws, &infer->result, err);
+  tacit_status_t status =
+      tacit_augment_population(infer->population, infer->n_groups, infer->groups, infer->n_published,
+                               infer->published, &infer->settings, &infer->draws, &infer->result, err);
   if (status == TACIT_OK) {
     find_checks(infer, misfit);
-    tacit_checks_add(&infer->evidence.checks, TACIT_CHECK_TRAJECTORIES_LOST, SIZE_MAX, infer->result.path_lost);
+    tacit_checks_add(&infer->evidence.checks, TACIT_CHECK_TRAJECTORIES_LOST, SIZE_MAX,
+                     infer->result.path_lost);
   }
   infer->settings.misfit = NULL;
   tacit_free(misfit);

@@ -17,36 +17,48 @@ static void say_distribution(const tacit_infer_t *infer, tacit_text_t *to) {
     return;
   }
   if (infer->population != NULL && result->method == TACIT_AUGMENT_GIBBS) {
-    tacit_text_printf(to, "records drawn along with the parameters, exactly; trajectories accepted with probability %.2f\n", result->path_accept);
+    tacit_text_printf(
+        to, "records drawn along with the parameters, exactly; trajectories accepted with probability %.2f\n",
+        result->path_accept);
     return;
   }
   if (infer->population != NULL) {
-    tacit_text_printf(to, "the counts of %zu cells stand for the records, exactly; trajectories accepted with probability %.2f\n", result->n_cells,
-                      result->path_accept);
+    tacit_text_printf(to,
+                      "the counts of %zu cells stand for the records, exactly; trajectories accepted with "
+                      "probability %.2f\n",
+                      result->n_cells, result->path_accept);
     return;
   }
-  bool is_of_rows = infer->model.kind == TACIT_LATENT_REGRESSION || infer->model.kind == TACIT_LATENT_LOGISTIC;
-  if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact && infer->model.kind != TACIT_LATENT_CATEGORICAL) {
+  bool is_of_rows =
+      infer->model.kind == TACIT_LATENT_REGRESSION || infer->model.kind == TACIT_LATENT_LOGISTIC;
+  if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact &&
+      infer->model.kind != TACIT_LATENT_CATEGORICAL) {
     tacit_text_printf(to, "%zu records integrated out, exactly\n", n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact) {
     tacit_text_printf(to, "the cells' counts stand for %zu records, exactly\n", n);
   } else if (result->is_exact && infer->model.kind == TACIT_LATENT_REGRESSION) {
-    tacit_text_printf(to, "%zu records drawn along with the parameters, clamping and noise included (exact)\n", n);
+    tacit_text_printf(
+        to, "%zu records drawn along with the parameters, clamping and noise included (exact)\n", n);
   } else if (is_of_rows) {
     tacit_text_printf(to,
-                      "%zu records replaced by the normal distribution of sums of their clamped columns and products, features taken as normal "
+                      "%zu records replaced by the normal distribution of sums of their clamped columns and "
+                      "products, features taken as normal "
                       "(approximate)\n",
                       n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL) {
-    tacit_text_printf(
-        to, "%zu records replaced by the normal distribution of their sum, clamping included (approximate; exact: --method gibbs)\n", n);
+    tacit_text_printf(to,
+                      "%zu records replaced by the normal distribution of their sum, clamping included "
+                      "(approximate; exact: --method gibbs)\n",
+                      n);
   } else if (result->method == TACIT_AUGMENT_HMC) {
-    tacit_text_printf(to, "paths of step size %.3g accepted with probability %.2f\n", result->step_size, result->path_accept);
+    tacit_text_printf(to, "paths of step size %.3g accepted with probability %.2f\n", result->step_size,
+                      result->path_accept);
   }
 }
 
 static tacit_relation_t relation_of(const tacit_infer_t *infer) {
-  return infer->is_margins && infer->margins->is_add_remove ? TACIT_RELATION_ADD_REMOVE : TACIT_RELATION_SUBSTITUTE;
+  return infer->is_margins && infer->margins->is_add_remove ? TACIT_RELATION_ADD_REMOVE
+                                                            : TACIT_RELATION_SUBSTITUTE;
 }
 
 void tacit_infer_say(tacit_infer_t *infer) {
@@ -56,9 +68,10 @@ void tacit_infer_say(tacit_infer_t *infer) {
                     infer->settings.method == TACIT_AUGMENT_AUTO ? " (chosen)" : "");
   say_distribution(infer, method);
   if (!isnan(result->record_accept)) {
-    tacit_text_printf(method, "%s%.4g of proposals for %zu records accepted, the least likely one with probability %.3g\n",
-                      result->method == TACIT_AUGMENT_HMC ? "sweeps: " : "", result->record_accept, infer->model.n_records,
-                      result->min_record_accept);
+    tacit_text_printf(
+        method, "%s%.4g of proposals for %zu records accepted, the least likely one with probability %.3g\n",
+        result->method == TACIT_AUGMENT_HMC ? "sweeps: " : "", result->record_accept, infer->model.n_records,
+        result->min_record_accept);
   }
   tacit_text_printf(cost, "release: %s, noise %s", infer->statistic, infer->noise);
   if (isfinite(infer->epsilon)) {
@@ -70,7 +83,8 @@ void tacit_infer_say(tacit_infer_t *infer) {
 
 /* ---- the report ---- */
 
-static void add_text(const tacit_infer_t *infer, tacit_infer_report_t *to, const char *name, const char *value) {
+static void add_text(const tacit_infer_t *infer, tacit_infer_report_t *to, const char *name,
+                     const char *value) {
   to->settings[to->report.n_settings++] =
       (tacit_report_setting_t){.name = name, .value = value, .is_default = !tacit_infer_has(infer, name)};
 }
@@ -103,34 +117,39 @@ static void list_settings(const tacit_infer_t *infer, tacit_infer_report_t *to) 
 }
 
 void tacit_infer_describe(const tacit_infer_t *infer, tacit_infer_report_t *to) {
-  to->release = (tacit_report_release_t){
-      .statistic = infer->statistic, .noise = infer->noise, .epsilon = infer->epsilon, .delta = infer->delta, .relation = relation_of(infer)};
-  to->report = (tacit_report_t){.method = tacit_infer_method_string(infer->result.method),
-                                .formula = infer->statistic,
-                                .family = infer->records,
-                                .data_name = "released statistic",
-                                .statistic = infer->is_margins && infer->n_statistics == 1 ? infer->statistics[0].text : NULL,
-                                .unit = "row",
-                                .max_rows = 1,
-                                .delta_meaning = "",
-                                .is_private = !infer->is_not_private,
-                                .not_private_reason = infer->is_not_private ? "the statistic's noise was drawn from a seed" : "",
-                                .is_exact = infer->result.is_exact,
-                                .release = infer->is_not_private ? NULL : &to->release,
-                                .end = tacit_infer_end(infer),
-                                .labels = tacit_infer_labels(infer),
-                                .names = tacit_infer_names(infer),
-                                .step_size = infer->result.step_size,
-                                .thin = infer->settings.thin,
-                                .evidence = tacit_infer_evidence(infer),
-                                .draws = &infer->draws};
+  to->release = (tacit_report_release_t){.statistic = infer->statistic,
+                                         .noise = infer->noise,
+                                         .epsilon = infer->epsilon,
+                                         .delta = infer->delta,
+                                         .relation = relation_of(infer)};
+  to->report = (tacit_report_t){
+      .method = tacit_infer_method_string(infer->result.method),
+      .formula = infer->statistic,
+      .family = infer->records,
+      .data_name = "released statistic",
+      .statistic = infer->is_margins && infer->n_statistics == 1 ? infer->statistics[0].text : NULL,
+      .unit = "row",
+      .max_rows = 1,
+      .delta_meaning = "",
+      .is_private = !infer->is_not_private,
+      .not_private_reason = infer->is_not_private ? "the statistic's noise was drawn from a seed" : "",
+      .is_exact = infer->result.is_exact,
+      .release = infer->is_not_private ? NULL : &to->release,
+      .end = tacit_infer_end(infer),
+      .labels = tacit_infer_labels(infer),
+      .names = tacit_infer_names(infer),
+      .step_size = infer->result.step_size,
+      .thin = infer->settings.thin,
+      .evidence = tacit_infer_evidence(infer),
+      .draws = &infer->draws};
   list_settings(infer, to);
   to->report.settings = to->settings;
 }
 
 static tacit_status_t check_results(const tacit_infer_t *infer, tacit_error_t *err) {
-  return tacit_infer_draws(infer) != NULL ? TACIT_OK
-                                          : tacit_error_set(err, TACIT_ERR_STATE, "infer", "there are no draws: nothing was run");
+  return tacit_infer_draws(infer) != NULL
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_STATE, "infer", "there are no draws: nothing was run");
 }
 
 tacit_status_t tacit_infer_statement(const tacit_infer_t *infer, char **text, tacit_error_t *err) {

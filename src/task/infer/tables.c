@@ -1,6 +1,7 @@
 /*
- * A population known by noisy tables: no model of the records but the table of largest entropy, and a prior of its effects. Where its cells are few
- * enough the records' counts are drawn along, exactly and under any noise; else they are integrated out, approximately, under Gaussian noise.
+ * A population known by noisy tables: no model of the records but the table of largest entropy, and a prior
+ * of its effects. Where its cells are few enough the records' counts are drawn along, exactly and under any
+ * noise; else they are integrated out, approximately, under Gaussian noise.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 static const double PRIOR_SD = 2.5, SWAMPED = 0.8; /* log odds; share of it */
 
-tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n) {
+tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text,
+                                            size_t n) {
   static const char *const keys[] = {"records", "effects", NULL};
   infer->records = "table";
   infer->prior_sd = PRIOR_SD;
@@ -25,21 +27,26 @@ tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *
   if (status == TACIT_OK && (records == NULL || strcmp(tacit_yaml_scalar(records), "table") != 0)) {
     return records == NULL
                ? tacit_yaml_missing(file, "records", "records: table")
-               : tacit_yaml_fault(file, records, "margins go with a model of `records: table`, or none, not '%s'", tacit_yaml_scalar(records));
+               : tacit_yaml_fault(file, records,
+                                  "margins go with a model of `records: table`, or none, not '%s'",
+                                  tacit_yaml_scalar(records));
   }
   if (status == TACIT_OK && tacit_yaml_find(file, "effects") != NULL) {
     status = tacit_infer_law2(file, "effects", "normal", "normal(0, scale)", &location, &infer->prior_sd);
   }
   if (status == TACIT_OK && (fabs(location) > 0 || !(infer->prior_sd > 0 && infer->prior_sd <= 1e3))) {
-    return tacit_yaml_fault(file, tacit_yaml_find(file, "effects"), "effects: expected normal(0, scale), a scale above 0 and at most 1000");
+    return tacit_yaml_fault(file, tacit_yaml_find(file, "effects"),
+                            "effects: expected normal(0, scale), a scale above 0 and at most 1000");
   }
   return status;
 }
 
 /* ---- files: one of each area, or of several together ---- */
 
-/* Areas have the same columns and levels, in the same order; columns and levels of the first file stand for all. */
-static tacit_status_t check_alike(const tacit_margins_file_t *a, const tacit_margins_file_t *b, tacit_yaml_t *file) {
+/* Areas have the same columns and levels, in the same order; columns and levels of the first file stand for
+ * all. */
+static tacit_status_t check_alike(const tacit_margins_file_t *a, const tacit_margins_file_t *b,
+                                  tacit_yaml_t *file) {
   bool is_alike = a->n_columns == b->n_columns;
   for (size_t j = 0; j < a->n_columns && is_alike; j++) {
     is_alike = a->n_levels[j] == b->n_levels[j] && strcmp(a->names[j], b->names[j]) == 0;
@@ -47,12 +54,15 @@ static tacit_status_t check_alike(const tacit_margins_file_t *a, const tacit_mar
       is_alike = strcmp(a->levels[j][l], b->levels[j][l]) == 0;
     }
   }
-  return is_alike ? TACIT_OK
-                  : tacit_yaml_fault(file, tacit_yaml_find(file, "factors"), "factors: all files have the same columns and levels, in the same order");
+  return is_alike
+             ? TACIT_OK
+             : tacit_yaml_fault(file, tacit_yaml_find(file, "factors"),
+                                "factors: all files have the same columns and levels, in the same order");
 }
 
 /* A release takes the values of the file. */
-static tacit_status_t move_noisy(tacit_infer_t *infer, size_t statistic, uint64_t groups, tacit_noisy_t *noisy, tacit_error_t *err) {
+static tacit_status_t move_noisy(tacit_infer_t *infer, size_t statistic, uint64_t groups,
+                                 tacit_noisy_t *noisy, tacit_error_t *err) {
   tacit_status_t status = tacit_infer_add_published(infer, statistic, groups, noisy, err);
   if (status == TACIT_OK) {
     *noisy = (tacit_noisy_t){0};
@@ -72,7 +82,8 @@ static size_t place(tacit_margins_file_t *all, uint32_t columns) {
   return i;
 }
 
-static tacit_status_t publish(tacit_infer_t *infer, tacit_yaml_t *file, tacit_margins_file_t *m, uint64_t groups) {
+static tacit_status_t publish(tacit_infer_t *infer, tacit_yaml_t *file, tacit_margins_file_t *m,
+                              uint64_t groups) {
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < m->n_totals && status == TACIT_OK; i++) {
     status = move_noisy(infer, TACIT_PUBLISHED_SIZE, groups, &m->totals[i], file->err);
@@ -80,7 +91,8 @@ static tacit_status_t publish(tacit_infer_t *infer, tacit_yaml_t *file, tacit_ma
   for (size_t i = 0; i < m->n_margins && status == TACIT_OK; i++) {
     size_t at = place(infer->margins, m->margins[i]);
     status = at < TACIT_TABLES_MAX_MARGINS ? move_noisy(infer, at, groups, &m->noisy[i], file->err)
-                                           : tacit_yaml_fault(file, tacit_yaml_find(file, "margins"), "margins: more than %d tables in all files",
+                                           : tacit_yaml_fault(file, tacit_yaml_find(file, "margins"),
+                                                              "margins: more than %d tables in all files",
                                                               (int)TACIT_TABLES_MAX_MARGINS);
   }
   return status;
@@ -94,7 +106,8 @@ static void set_group_size(tacit_infer_t *infer, uint64_t groups, double n) {
   }
 }
 
-tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length, size_t n) {
+tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file, const char *text,
+                                        size_t length, size_t n) {
   tacit_augment_method_t asked = infer->settings.method;
   tacit_margins_file_t *m = tacit_alloc_zero(1, sizeof *m);
   uint64_t groups = 0;
@@ -104,8 +117,9 @@ tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file
   tacit_status_t status = tacit_margins_read(m, file, text, length);
   bool is_first = infer->margins == NULL;
   if (status == TACIT_OK && asked != TACIT_AUGMENT_AUTO && asked != TACIT_AUGMENT_MARGINAL) {
-    status = tacit_error_set(file->err, TACIT_ERR_ARGUMENT, "method",
-                             "margins are inferred from by --method marginal alone: no records are drawn along");
+    status =
+        tacit_error_set(file->err, TACIT_ERR_ARGUMENT, "method",
+                        "margins are inferred from by --method marginal alone: no records are drawn along");
   }
   status = status == TACIT_OK && !is_first ? check_alike(infer->margins, m, file) : status;
   if (status == TACIT_OK && !is_first && m->n_zeros > 0) {
@@ -135,7 +149,8 @@ static bool is_zero(const tacit_margins_file_t *m, const size_t *level) {
   for (size_t i = 0; i < m->n_zeros; i++) {
     bool is_in = true;
     for (size_t j = 0; j < m->n_columns && is_in; j++) {
-      is_in = (m->zeros[i].columns >> j & 1) == 0 || (level[j] < 64 && (m->zeros[i].levels[j] >> level[j] & 1) != 0);
+      is_in = (m->zeros[i].columns >> j & 1) == 0 ||
+              (level[j] < 64 && (m->zeros[i].levels[j] >> level[j] & 1) != 0);
     }
     if (is_in) {
       return true;
@@ -231,7 +246,8 @@ static void renumber(const effects_t *e, tacit_table_arrays_t *a) {
   }
 }
 
-static tacit_status_t describe_statistics(const tacit_infer_t *infer, tacit_table_arrays_t *a, tacit_error_t *err) {
+static tacit_status_t describe_statistics(const tacit_infer_t *infer, tacit_table_arrays_t *a,
+                                          tacit_error_t *err) {
   const tacit_margins_file_t *m = infer->margins;
   a->statistics = tacit_alloc_zero(m->n_margins, sizeof *a->statistics);
   a->extents = tacit_alloc_zero(m->n_margins * m->n_columns, sizeof *a->extents);
@@ -253,15 +269,21 @@ static tacit_status_t describe_statistics(const tacit_infer_t *infer, tacit_tabl
       return tacit_error_memory(err);
     }
     a->names[a->n_names++] = name.data;
-    a->statistics[s] = (tacit_population_statistic_t){.name = name.data, .is_count = true, .is_integer = true,
-                                                      .n_values = tacit_margins_n_cells(m, m->margins[s]), .n_marks = n_marks, .extents = extents};
+    a->statistics[s] = (tacit_population_statistic_t){.name = name.data,
+                                                      .is_count = true,
+                                                      .is_integer = true,
+                                                      .n_values = tacit_margins_n_cells(m, m->margins[s]),
+                                                      .n_marks = n_marks,
+                                                      .extents = extents};
     a->n_values += a->statistics[s].n_values;
   }
   return TACIT_OK;
 }
 
-/* Shares and counts of the cells that were published, but of those that cannot be, and counts that are known. */
-static tacit_status_t choose_reported(const tacit_infer_t *infer, tacit_table_arrays_t *a, tacit_error_t *err) {
+/* Shares and counts of the cells that were published, but of those that cannot be, and counts that are known.
+ */
+static tacit_status_t choose_reported(const tacit_infer_t *infer, tacit_table_arrays_t *a,
+                                      tacit_error_t *err) {
   const tacit_margins_file_t *m = infer->margins;
   a->reported = tacit_alloc_zero(a->n_values, sizeof *a->reported);
   if (a->reported == NULL) {
@@ -271,10 +293,12 @@ static tacit_status_t choose_reported(const tacit_infer_t *infer, tacit_table_ar
   for (size_t s = 0; s < m->n_margins; s++) {
     bool is_known = false;
     for (size_t i = 0; i < infer->n_published; i++) {
-      is_known = is_known || (infer->published[i].statistic == s && infer->published[i].noisy.noise == TACIT_RELEASE_NONE);
+      is_known = is_known || (infer->published[i].statistic == s &&
+                              infer->published[i].noisy.noise == TACIT_RELEASE_NONE);
     }
     for (size_t c = 0; c < a->n_cells; c++) {
-      a->reported[first + a->value[s * a->n_allowed + c]] = TACIT_TABLE_SHARE | (is_known ? 0 : TACIT_TABLE_COUNT);
+      a->reported[first + a->value[s * a->n_allowed + c]] =
+          TACIT_TABLE_SHARE | (is_known ? 0 : TACIT_TABLE_COUNT);
     }
     first += a->statistics[s].n_values;
   }
@@ -282,7 +306,8 @@ static tacit_status_t choose_reported(const tacit_infer_t *infer, tacit_table_ar
 }
 
 /* Which effects make the cells of a value likelier; those that no cell has are left out. */
-static tacit_status_t list_moves(const tacit_infer_t *infer, const effects_t *e, tacit_table_arrays_t *a, tacit_error_t *err) {
+static tacit_status_t list_moves(const tacit_infer_t *infer, const effects_t *e, tacit_table_arrays_t *a,
+                                 tacit_error_t *err) {
   const tacit_tables_t *tables = infer->margins->tables;
   uint32_t *effects = tacit_alloc(e->n, sizeof *effects);
   double *signs = tacit_alloc(e->n, sizeof *signs);
@@ -317,7 +342,8 @@ static tacit_status_t list_moves(const tacit_infer_t *infer, const effects_t *e,
   return ok ? TACIT_OK : tacit_error_memory(err);
 }
 
-static tacit_status_t fill_distribution(const tacit_infer_t *infer, size_t n_all, effects_t *e, tacit_table_arrays_t *a, tacit_error_t *err) {
+static tacit_status_t fill_distribution(const tacit_infer_t *infer, size_t n_all, effects_t *e,
+                                        tacit_table_arrays_t *a, tacit_error_t *err) {
   list_cells(infer, n_all, e, a);
   a->n_allowed = a->n_cells;
   if (a->n_cells == 0) {
@@ -346,9 +372,18 @@ static tacit_status_t make_distribution(tacit_infer_t *infer, size_t n_all, taci
   tacit_free(e.level);
   tacit_free(e.is_used);
   const tacit_table_arrays_t *a = &infer->table;
-  infer->distribution = (tacit_table_distribution_t){.n_cells = a->n_cells, .n_effects = a->n_kept, .begin = a->begin, .effect = a->effect, .prior_sd = infer->prior_sd,
-                                   .n_statistics = infer->margins->n_margins, .statistics = a->statistics, .value = a->value, .reported = a->reported,
-                                   .move_begin = a->move_begin, .move_effect = a->move_effect, .move_sign = a->move_sign};
+  infer->distribution = (tacit_table_distribution_t){.n_cells = a->n_cells,
+                                                     .n_effects = a->n_kept,
+                                                     .begin = a->begin,
+                                                     .effect = a->effect,
+                                                     .prior_sd = infer->prior_sd,
+                                                     .n_statistics = infer->margins->n_margins,
+                                                     .statistics = a->statistics,
+                                                     .value = a->value,
+                                                     .reported = a->reported,
+                                                     .move_begin = a->move_begin,
+                                                     .move_effect = a->move_effect,
+                                                     .move_sign = a->move_sign};
   return status;
 }
 
@@ -361,8 +396,10 @@ static bool is_gaussian(const tacit_infer_t *infer) {
   size_t n_values = 0;
   for (size_t i = 0; i < infer->n_published && ok; i++) {
     const tacit_noisy_t *p = &infer->published[i].noisy;
-    ok = infer->published[i].statistic != TACIT_PUBLISHED_SIZE && (p->noise == TACIT_RELEASE_GAUSSIAN || p->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN) &&
-         !(p->rounded > 0) && !(p->suppressed > 0) && !isfinite(p->lower) && !isfinite(p->upper) && !p->adds_up;
+    ok = infer->published[i].statistic != TACIT_PUBLISHED_SIZE &&
+         (p->noise == TACIT_RELEASE_GAUSSIAN || p->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN) &&
+         !(p->rounded > 0) && !(p->suppressed > 0) && !isfinite(p->lower) && !isfinite(p->upper) &&
+         !p->adds_up;
     n_values += p->n_values;
   }
   return ok && n_values == tacit_tables_n_cells(m->tables);
@@ -386,11 +423,12 @@ static tacit_status_t list_values(tacit_infer_t *infer, tacit_error_t *err) {
 }
 
 static tacit_status_t check_approximate(tacit_infer_t *infer, tacit_error_t *err) {
-  return is_gaussian(infer)
-             ? list_values(infer, err)
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
-                               "all columns together have more than %d cells: of so many only tables of one area with Gaussian noise, and nothing "
-                               "done to it, can be inferred from; leave out columns", (int)TACIT_TABLE_MAX_CELLS);
+  return is_gaussian(infer) ? list_values(infer, err)
+                            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
+                                              "all columns together have more than %d cells: of so many only "
+                                              "tables of one area with Gaussian noise, and nothing "
+                                              "done to it, can be inferred from; leave out columns",
+                                              (int)TACIT_TABLE_MAX_CELLS);
 }
 
 /* ---- names ---- */
@@ -402,8 +440,8 @@ static size_t n_effects_of(const tacit_infer_t *infer) {
 }
 
 /* "share[north, sex=F]": what, of which area, which cell; `prefix` and the number make the column's name. */
-static tacit_status_t label(tacit_infer_t *infer, size_t at, const char *what, size_t g, const tacit_text_t *cell, const char *prefix, size_t number,
-                            tacit_error_t *err) {
+static tacit_status_t label(tacit_infer_t *infer, size_t at, const char *what, size_t g,
+                            const tacit_text_t *cell, const char *prefix, size_t number, tacit_error_t *err) {
   tacit_text_t text = {0};
   char name[48];
   bool is_of_group = infer->n_groups > 1;
@@ -411,9 +449,12 @@ static tacit_status_t label(tacit_infer_t *infer, size_t at, const char *what, s
   if (what[0] == '\0' && !is_of_group) {
     tacit_text_printf(&text, "%s", cell->data);
   } else {
-    tacit_text_printf(&text, "%s[%s%s%s]", what[0] != '\0' ? what : "effect", is_of_group ? infer->groups[g].name : "", is_of_group ? ", " : "", cell->data);
+    tacit_text_printf(&text, "%s[%s%s%s]", what[0] != '\0' ? what : "effect",
+                      is_of_group ? infer->groups[g].name : "", is_of_group ? ", " : "", cell->data);
   }
-  tacit_status_t status = text.failed || cell->failed ? tacit_error_memory(err) : tacit_infer_set_label(infer, at, text.data, name, err);
+  tacit_status_t status = text.failed || cell->failed
+                              ? tacit_error_memory(err)
+                              : tacit_infer_set_label(infer, at, text.data, name, err);
   tacit_text_clear(&text);
   return status;
 }
@@ -433,7 +474,8 @@ static tacit_status_t label_effects(tacit_infer_t *infer, size_t g, size_t *at, 
   return status;
 }
 
-static tacit_status_t label_cells(tacit_infer_t *infer, size_t g, uint8_t kind, size_t *at, tacit_error_t *err) {
+static tacit_status_t label_cells(tacit_infer_t *infer, size_t g, uint8_t kind, size_t *at,
+                                  tacit_error_t *err) {
   const tacit_margins_file_t *m = infer->margins;
   const char *what = kind == TACIT_TABLE_SHARE ? "share" : "count";
   size_t v = 0;
@@ -455,12 +497,14 @@ static tacit_status_t label_cells(tacit_infer_t *infer, size_t g, uint8_t kind, 
 static tacit_status_t label_all(tacit_infer_t *infer, tacit_error_t *err) {
   size_t n_cells = 0, at = 0, n_unknown = 0;
   for (size_t v = 0; v < infer->table.n_values; v++) {
-    n_cells += (size_t)((infer->table.reported[v] & TACIT_TABLE_SHARE) != 0) + (size_t)((infer->table.reported[v] & TACIT_TABLE_COUNT) != 0);
+    n_cells += (size_t)((infer->table.reported[v] & TACIT_TABLE_SHARE) != 0) +
+               (size_t)((infer->table.reported[v] & TACIT_TABLE_COUNT) != 0);
   }
   for (size_t g = 0; g < infer->n_groups; g++) {
     n_unknown += infer->groups[g].n_records == 0;
   }
-  tacit_status_t status = tacit_infer_allocate_labels(infer, infer->n_groups * (n_effects_of(infer) + n_cells) + n_unknown, err);
+  tacit_status_t status =
+      tacit_infer_allocate_labels(infer, infer->n_groups * (n_effects_of(infer) + n_cells) + n_unknown, err);
   for (size_t g = 0; g < infer->n_groups && status == TACIT_OK; g++) {
     status = label_effects(infer, g, &at, err);
   }
@@ -502,11 +546,12 @@ static void describe(tacit_infer_t *infer) {
     most = fmax(most, p->scale);
     if (!is_seen[p->noise]) {
       is_seen[p->noise] = true;
-      length += (size_t)snprintf(infer->noise + length, sizeof infer->noise - length, "%s%s", length > 0 ? " and " : "", tacit_infer_noise_string(p->noise));
+      length += (size_t)snprintf(infer->noise + length, sizeof infer->noise - length, "%s%s",
+                                 length > 0 ? " and " : "", tacit_infer_noise_string(p->noise));
     }
   }
-  snprintf(infer->statistic, sizeof infer->statistic, "%zu margins of %s%s in %zu columns, %zu cells", infer->margins->n_margins, records, areas,
-           infer->margins->n_columns, n_cells);
+  snprintf(infer->statistic, sizeof infer->statistic, "%zu margins of %s%s in %zu columns, %zu cells",
+           infer->margins->n_margins, records, areas, infer->margins->n_columns, n_cells);
   if (most > 0) {
     snprintf(infer->noise + length, sizeof infer->noise - length, ", scale %.6g", least);
     length = strlen(infer->noise);
@@ -519,7 +564,9 @@ static void describe(tacit_infer_t *infer) {
 /* Sizes said on the command line, or by counts that add up to them; those of others are unknown. */
 static tacit_status_t complete_sizes(tacit_infer_t *infer, tacit_error_t *err) {
   if (infer->n > 0 && infer->n_groups > 1) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n", "option --n is for records of one area: say in each file how many there are, `n: N`");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "n",
+        "option --n is for records of one area: say in each file how many there are, `n: N`");
   }
   if (infer->n > 0) {
     infer->groups[0].n_records = infer->n;
@@ -583,16 +630,20 @@ static tacit_status_t run_exact(tacit_infer_t *infer, tacit_error_t *err) {
   if (misfit == NULL) {
     return tacit_error_memory(err);
   }
-  tacit_status_t status = tacit_augment_table(&infer->distribution, infer->n_groups, infer->groups, infer->n_published, infer->published, &infer->settings,
-                                              &infer->draws, &infer->result, err);
+  tacit_status_t status =
+      tacit_augment_table(&infer->distribution, infer->n_groups, infer->groups, infer->n_published,
+                          infer->published, &infer->settings, &infer->draws, &infer->result, err);
   double contradiction = 1;
   if (status == TACIT_OK && infer->values != NULL) {
-    const tacit_noisy_margins_t release = {
-        .values = infer->values, .scales = infer->scales, .n_records = (double)infer->groups[0].n_records, .prior_sd = infer->prior_sd};
+    const tacit_noisy_margins_t release = {.values = infer->values,
+                                           .scales = infer->scales,
+                                           .n_records = (double)infer->groups[0].n_records,
+                                           .prior_sd = infer->prior_sd};
     status = tacit_tables_contradiction(infer->margins->tables, &release, &contradiction, err);
   }
   if (status == TACIT_OK) {
-    double least = contradiction; /* tables that contradict each other are each far from where all of them put it */
+    double least =
+        contradiction; /* tables that contradict each other are each far from where all of them put it */
     for (size_t i = 0; i < infer->n_published; i++) {
       least = fmin(least, isnan(misfit[i]) ? 1 : misfit[i] * (double)infer->n_published);
     }
@@ -608,9 +659,12 @@ static tacit_status_t run_approximate(tacit_infer_t *infer, tacit_error_t *err) 
   const tacit_margins_file_t *m = infer->margins;
   const tacit_tables_findings_t *f = &infer->findings;
   tacit_checks_t *checks = &infer->evidence.checks;
-  const tacit_noisy_margins_t release = {
-      .values = infer->values, .scales = infer->scales, .n_records = (double)infer->groups[0].n_records, .prior_sd = infer->prior_sd};
-  tacit_status_t status = tacit_tables_infer(m->tables, &release, &infer->settings, &infer->draws, &infer->result, &infer->findings, err);
+  const tacit_noisy_margins_t release = {.values = infer->values,
+                                         .scales = infer->scales,
+                                         .n_records = (double)infer->groups[0].n_records,
+                                         .prior_sd = infer->prior_sd};
+  tacit_status_t status = tacit_tables_infer(m->tables, &release, &infer->settings, &infer->draws,
+                                             &infer->result, &infer->findings, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -633,8 +687,9 @@ tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err)
 }
 
 void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to) {
-  tacit_text_printf(to, "the table of largest entropy with these margins, %zu effects, each normal(0, %.4g) beforehand; ",
-                    infer->n_groups * n_effects_of(infer), infer->prior_sd);
+  tacit_text_printf(
+      to, "the table of largest entropy with these margins, %zu effects, each normal(0, %.4g) beforehand; ",
+      infer->n_groups * n_effects_of(infer), infer->prior_sd);
   if (is_exact(infer)) {
     tacit_text_printf(to, "the counts of %zu cells stand for the records, exactly", infer->result.n_cells);
   } else {
@@ -648,7 +703,8 @@ void tacit_infer_clear_margins(tacit_infer_t *infer) {
   for (size_t i = 0; i < a->n_names; i++) {
     tacit_free(a->names[i]);
   }
-  void *const owned[] = {a->begin, a->effect, a->value, a->kept, a->number, a->reported, a->statistics, a->extents, a->names, a->move_begin, a->move_effect, a->move_sign};
+  void *const owned[] = {a->begin,      a->effect,  a->value, a->kept,       a->number,      a->reported,
+                         a->statistics, a->extents, a->names, a->move_begin, a->move_effect, a->move_sign};
   for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
     tacit_free(owned[i]);
   }

@@ -11,7 +11,18 @@
 enum { MAX_STEPS = 512, MAX_DEPTH = 64 };
 
 typedef enum op {
-  OP_NUMBER, OP_PARAMETER, OP_ADD, OP_SUBTRACT, OP_MULTIPLY, OP_DIVIDE, OP_POWER, OP_MINUS, OP_EXP, OP_LOG, OP_SQRT, OP_INV_LOGIT
+  OP_NUMBER,
+  OP_PARAMETER,
+  OP_ADD,
+  OP_SUBTRACT,
+  OP_MULTIPLY,
+  OP_DIVIDE,
+  OP_POWER,
+  OP_MINUS,
+  OP_EXP,
+  OP_LOG,
+  OP_SQRT,
+  OP_INV_LOGIT
 } op_t;
 
 typedef struct step {
@@ -57,7 +68,8 @@ static bool accept(parser_t *parser, char symbol) {
 }
 
 static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || ((unsigned char)c & 0x80) != 0;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         ((unsigned char)c & 0x80) != 0;
 }
 
 /* Does `name` stand at the place, and end there? */
@@ -67,8 +79,9 @@ static bool stands_here(const char *place, const char *name) {
 }
 
 /*
- * The longest label or name that stands here; its length, or 0. A label goes before a name: beside a column called b_x, the coefficient of x, which
- * has that name in Stan CSV, is written x. *other: a quantity of that name is another one.
+ * The longest label or name that stands here; its length, or 0. A label goes before a name: beside a column
+ * called b_x, the coefficient of x, which has that name in Stan CSV, is written x. *other: a quantity of that
+ * name is another one.
  */
 static size_t find_parameter(const parser_t *parser, size_t *parameter, bool *is_other) {
   const char *place = parser->text + parser->at;
@@ -97,12 +110,15 @@ static tacit_status_t parse_quoted(parser_t *parser) {
   const char *end = strchr(parser->text + begin, '`');
   for (size_t j = 0; end != NULL && j < parser->fit->draws.n_reported; j++) {
     size_t n = (size_t)(end - parser->text) - begin;
-    if (strlen(parser->fit->labels[j]) == n && strncmp(parser->fit->labels[j], parser->text + begin, n) == 0) {
+    if (strlen(parser->fit->labels[j]) == n &&
+        strncmp(parser->fit->labels[j], parser->text + begin, n) == 0) {
       parser->at = begin + n + 1;
       return add_step(parser, (step_t){.op = OP_PARAMETER, .parameter = j});
     }
   }
-  return fault(parser, begin, end == NULL ? "a backquote without its second one" : "no parameter has this label; see tacit summary");
+  return fault(parser, begin,
+               end == NULL ? "a backquote without its second one"
+                           : "no parameter has this label; see tacit summary");
 }
 
 /* A parameter that the word which begins here may mean, spelled alike. */
@@ -141,8 +157,10 @@ static tacit_status_t parse_function(parser_t *parser) {
     }
   }
   char hint[TACIT_HINT_SIZE], what[TACIT_HINT_SIZE + 80];
-  snprintf(what, sizeof what, "no parameter, number or function%s; tacit summary lists the parameters", hint_at(parser, begin, hint));
-  return fault(parser, begin, parser->text[begin] == '\0' ? "it ends where a parameter, a number or '(' is expected" : what);
+  snprintf(what, sizeof what, "no parameter, number or function%s; tacit summary lists the parameters",
+           hint_at(parser, begin, hint));
+  return fault(parser, begin,
+               parser->text[begin] == '\0' ? "it ends where a parameter, a number or '(' is expected" : what);
 }
 
 static tacit_status_t parse_primary(parser_t *parser) {
@@ -159,7 +177,9 @@ static tacit_status_t parse_primary(parser_t *parser) {
     return parse_quoted(parser);
   }
   if (length > 0 && is_other) {
-    return fault(parser, parser->at, "this is one parameter's label and another's name in Stan CSV: write the label in backquotes, or the other's label");
+    return fault(parser, parser->at,
+                 "this is one parameter's label and another's name in Stan CSV: write the label in "
+                 "backquotes, or the other's label");
   }
   if (length > 0) {
     parser->at += length;
@@ -198,7 +218,8 @@ static tacit_status_t parse_product(parser_t *parser) {
       break;
     }
     status = parse_power(parser);
-    status = status == TACIT_OK ? add_step(parser, (step_t){.op = is_product ? OP_MULTIPLY : OP_DIVIDE}) : status;
+    status =
+        status == TACIT_OK ? add_step(parser, (step_t){.op = is_product ? OP_MULTIPLY : OP_DIVIDE}) : status;
   }
   return status;
 }
@@ -218,31 +239,31 @@ static tacit_status_t parse_sum(parser_t *parser) {
 
 static double binary(op_t op, double a, double b) {
   switch (op) {
-    case OP_ADD:
-      return a + b;
-    case OP_SUBTRACT:
-      return a - b;
-    case OP_MULTIPLY:
-      return a * b;
-    case OP_DIVIDE:
-      return a / b;
-    default:
-      return pow(a, b);
+  case OP_ADD:
+    return a + b;
+  case OP_SUBTRACT:
+    return a - b;
+  case OP_MULTIPLY:
+    return a * b;
+  case OP_DIVIDE:
+    return a / b;
+  default:
+    return pow(a, b);
   }
 }
 
 static double unary(op_t op, double a) {
   switch (op) {
-    case OP_MINUS:
-      return -a;
-    case OP_EXP:
-      return exp(a);
-    case OP_LOG:
-      return log(a);
-    case OP_SQRT:
-      return sqrt(a);
-    default:
-      return a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a));
+  case OP_MINUS:
+    return -a;
+  case OP_EXP:
+    return exp(a);
+  case OP_LOG:
+    return log(a);
+  case OP_SQRT:
+    return sqrt(a);
+  default:
+    return a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a));
   }
 }
 
@@ -264,7 +285,8 @@ static double run(const parser_t *parser, const double *draw) {
   return stack[0];
 }
 
-tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expression, double *draws, tacit_error_t *err) {
+tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expression, double *draws,
+                              tacit_error_t *err) {
   parser_t parser = {.fit = fit, .text = expression, .err = err};
   tacit_status_t status = tacit_predict_check_fit(fit, err);
   if (status != TACIT_OK) {

@@ -27,7 +27,8 @@ static double value_at(const tacit_column_schema_t *column, size_t k, size_t n) 
   if (column->type == TACIT_COLUMN_CATEGORICAL) {
     return (double)k;
   }
-  double x = n > 1 ? column->lower + (column->upper - column->lower) * ((double)k / (double)(n - 1)) : column->lower;
+  double x =
+      n > 1 ? column->lower + (column->upper - column->lower) * ((double)k / (double)(n - 1)) : column->lower;
   return column->type == TACIT_COLUMN_NUMERIC ? x : round(x);
 }
 
@@ -45,7 +46,8 @@ void tacit_grid_rows_clear(tacit_grid_rows_t *grid, size_t n_columns) {
   *grid = (tacit_grid_rows_t){0};
 }
 
-static tacit_status_t alloc_grid(tacit_grid_rows_t *grid, size_t n_columns, double ***columns, tacit_error_t *err) {
+static tacit_status_t alloc_grid(tacit_grid_rows_t *grid, size_t n_columns, double ***columns,
+                                 tacit_error_t *err) {
   *columns = tacit_alloc_zero(n_columns + 1, sizeof **columns);
   grid->rows.columns = (const double *const *)*columns;
   grid->varied = tacit_alloc(grid->rows.n + 1, sizeof *grid->varied);
@@ -56,7 +58,8 @@ static tacit_status_t alloc_grid(tacit_grid_rows_t *grid, size_t n_columns, doub
   return ok ? TACIT_OK : tacit_error_memory(err);
 }
 
-tacit_status_t tacit_predictor_grid(const tacit_predictor_t *p, size_t n_points, tacit_grid_rows_t *grid, tacit_error_t *err) {
+tacit_status_t tacit_predictor_grid(const tacit_predictor_t *p, size_t n_points, tacit_grid_rows_t *grid,
+                                    tacit_error_t *err) {
   *grid = (tacit_grid_rows_t){0};
   if (n_points < 2) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_points", "a grid needs at least 2 points");
@@ -87,8 +90,9 @@ tacit_status_t tacit_predictor_grid(const tacit_predictor_t *p, size_t n_points,
 /* ---- average effects ---- */
 
 /* The rows with one column changed; average expected responses are added to `draws` times `weight`. */
-static tacit_status_t add_average(const tacit_predictor_t *p, const tacit_new_rows_t *rows, size_t column, const double *values,
-                                  double weight, const double *row_weights, double *draws, tacit_error_t *err) {
+static tacit_status_t add_average(const tacit_predictor_t *p, const tacit_new_rows_t *rows, size_t column,
+                                  const double *values, double weight, const double *row_weights,
+                                  double *draws, tacit_error_t *err) {
   const double **columns = tacit_alloc(p->n_names, sizeof *columns);
   size_t n_all = tacit_predictor_n_outcomes(p, TACIT_PREDICT_MEAN) * p->n_draws;
   double *features = NULL, *one = tacit_alloc(n_all, sizeof *one);
@@ -116,13 +120,14 @@ static tacit_status_t add_average(const tacit_predictor_t *p, const tacit_new_ro
   return status;
 }
 
-tacit_status_t tacit_average_effect(const tacit_predictor_t *p, const tacit_new_rows_t *rows, size_t column, size_t level,
-                                    double *draws, tacit_error_t *err) {
+tacit_status_t tacit_average_effect(const tacit_predictor_t *p, const tacit_new_rows_t *rows, size_t column,
+                                    size_t level, double *draws, tacit_error_t *err) {
   const tacit_column_schema_t *schema = column_of(p, column);
   size_t n_all = tacit_predictor_n_outcomes(p, TACIT_PREDICT_MEAN) * p->n_draws;
   if (tacit_predictor_is_drawn(p, TACIT_PREDICT_MEAN)) {
     return tacit_error_set(err, TACIT_ERR_DATA, "effect",
-                           "average effects need an expectation that is no mean of draws: the outcome's distribution has none in the library");
+                           "average effects need an expectation that is no mean of draws: the outcome's "
+                           "distribution has none in the library");
   }
   if (rows->n == 0) {
     return tacit_error_set(err, TACIT_ERR_DATA, "rows", "an average needs at least one row");
@@ -131,7 +136,8 @@ tacit_status_t tacit_average_effect(const tacit_predictor_t *p, const tacit_new_
   if (low == NULL) {
     return tacit_error_memory(err);
   }
-  double *widths = has_levels(schema) ? NULL : low + 2 * rows->n, half = 5e-5 * (schema->upper - schema->lower);
+  double *widths = has_levels(schema) ? NULL : low + 2 * rows->n,
+         half = 5e-5 * (schema->upper - schema->lower);
   for (size_t i = 0; i < rows->n; i++) {
     double x = rows->columns[column][i];
     low[i] = widths != NULL ? fmax(x - half, schema->lower) : 0;

@@ -24,12 +24,12 @@ static double linear(const tacit_predictor_t *p, const double *features, const d
   return eta;
 }
 
-static double inverse_logit(double x) {
-  return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
-}
+static double inverse_logit(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
-/* Probabilities of the classes, the first of which has linear predictor 0; shape (n_linear + 1) with stride. */
-static void softmax(const tacit_predictor_t *p, const double *features, const double *draw, size_t stride, double *out) {
+/* Probabilities of the classes, the first of which has linear predictor 0; shape (n_linear + 1) with stride.
+ */
+static void softmax(const tacit_predictor_t *p, const double *features, const double *draw, size_t stride,
+                    double *out) {
   double largest = 0, sum = 0;
   out[0] = 0;
   for (size_t r = 0; r < p->n_linear; r++) {
@@ -57,10 +57,13 @@ static void draw_class(size_t n_classes, size_t stride, tacit_rng_t *rng, double
 }
 
 static double expected(const tacit_predictor_t *p, double eta) {
-  return p->family == TACIT_FAMILY_BERNOULLI ? inverse_logit(eta) : p->family == TACIT_FAMILY_POISSON ? exp(eta) : eta;
+  return p->family == TACIT_FAMILY_BERNOULLI ? inverse_logit(eta)
+         : p->family == TACIT_FAMILY_POISSON ? exp(eta)
+                                             : eta;
 }
 
-/* By products of uniforms where the mean is small, else by transformed rejection [Hormann1993], which needs a mean of 10. */
+/* By products of uniforms where the mean is small, else by transformed rejection [Hormann1993], which needs a
+ * mean of 10. */
 static double draw_count(double mean, tacit_rng_t *rng) {
   if (mean >= 10) {
     return tacit_draw_poisson(rng, mean);
@@ -83,8 +86,8 @@ static double respond(const tacit_predictor_t *p, double mean, const double *dra
   return mean + (p->sigma != SIZE_MAX ? draw[p->sigma] : p->known_sd) * tacit_rng_normal(rng);
 }
 
-void tacit_predictor_row(const tacit_predictor_t *p, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng,
-                         double *draws) {
+void tacit_predictor_row(const tacit_predictor_t *p, const double *features, tacit_prediction_kind_t kind,
+                         tacit_rng_t *rng, double *draws) {
   if (p->forecast != NULL) {
     tacit_predictor_program_row(p, features, kind, rng, draws);
     return;
@@ -108,7 +111,8 @@ void tacit_predictor_row(const tacit_predictor_t *p, const double *features, tac
   }
 }
 
-double tacit_predictor_respond(const tacit_predictor_t *p, const double *features, size_t i, tacit_rng_t *rng) {
+double tacit_predictor_respond(const tacit_predictor_t *p, const double *features, size_t i,
+                               tacit_rng_t *rng) {
   const double *draw = tacit_predictor_draw(p, i);
   return respond(p, expected(p, linear(p, features, draw, 0)), draw, rng);
 }
@@ -116,20 +120,23 @@ double tacit_predictor_respond(const tacit_predictor_t *p, const double *feature
 /* ---- rows ---- */
 
 /* There is nothing to predict from what is not there: records that lacked it were left out. */
-static tacit_status_t check_is_there(const tacit_predictor_t *p, const tacit_new_rows_t *rows, tacit_error_t *err) {
+static tacit_status_t check_is_there(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
+                                     tacit_error_t *err) {
   for (size_t k = 0; k < p->n_names; k++) {
     for (size_t i = 0; i < rows->n; i++) {
       if (isnan(rows->columns[k][i])) {
-        return tacit_error_set(err, TACIT_ERR_DATA, p->names[k],
-                               "row %zu: column '%.64s' is missing, and the schema has no value for that: leave the row out", i + 1, p->names[k]);
+        return tacit_error_set(
+            err, TACIT_ERR_DATA, p->names[k],
+            "row %zu: column '%.64s' is missing, and the schema has no value for that: leave the row out",
+            i + 1, p->names[k]);
       }
     }
   }
   return TACIT_OK;
 }
 
-tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows, double **features,
-                                        tacit_error_t *err) {
+tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
+                                        double **features, tacit_error_t *err) {
   tacit_status_t checked = check_is_there(p, rows, err);
   if (checked != TACIT_OK) {
     return checked;
@@ -173,13 +180,18 @@ static tacit_status_t open_rng(bool is_drawn, uint64_t seed, tacit_rng_t **rng, 
   return tacit_rng_new(rng, key, 0, err);
 }
 
-tacit_status_t tacit_predict(const tacit_predictor_t *p, const tacit_new_rows_t *rows, tacit_prediction_kind_t kind, uint64_t seed,
-                             tacit_prediction_fn take, void *user, tacit_error_t *err) {
-  double *features = NULL, *draws = tacit_alloc(tacit_predictor_n_outcomes(p, kind) * p->n_draws, sizeof *draws);
+tacit_status_t tacit_predict(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
+                             tacit_prediction_kind_t kind, uint64_t seed, tacit_prediction_fn take,
+                             void *user, tacit_error_t *err) {
+  double *features = NULL,
+         *draws = tacit_alloc(tacit_predictor_n_outcomes(p, kind) * p->n_draws, sizeof *draws);
   tacit_rng_t *rng = NULL;
-  if (p->forecast == NULL && kind == TACIT_PREDICT_RESPONSE && p->family == TACIT_FAMILY_GAUSSIAN && p->sigma == SIZE_MAX && !(p->known_sd > 0)) {
+  if (p->forecast == NULL && kind == TACIT_PREDICT_RESPONSE && p->family == TACIT_FAMILY_GAUSSIAN &&
+      p->sigma == SIZE_MAX && !(p->known_sd > 0)) {
     tacit_free(draws);
-    return tacit_error_set(err, TACIT_ERR_DATA, "sd", "the fit's residual sd is neither among its parameters nor known: responses cannot be drawn");
+    return tacit_error_set(
+        err, TACIT_ERR_DATA, "sd",
+        "the fit's residual sd is neither among its parameters nor known: responses cannot be drawn");
   }
   tacit_status_t status = draws != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK && p->forecast != NULL) {
@@ -207,7 +219,8 @@ static int compare(const void *a, const void *b) {
 static double quantile(const double *sorted, size_t n, double p) {
   double position = p * (double)(n - 1);
   size_t low = (size_t)position;
-  return low + 1 < n ? sorted[low] + (position - (double)low) * (sorted[low + 1] - sorted[low]) : sorted[n - 1];
+  return low + 1 < n ? sorted[low] + (position - (double)low) * (sorted[low + 1] - sorted[low])
+                     : sorted[n - 1];
 }
 
 tacit_summary_t tacit_prediction_summary(double *draws, size_t n) {

@@ -18,11 +18,13 @@ struct tacit_predictor {
   size_t *place;          /* of each of those columns among the rows' columns, or SIZE_MAX: the response's */
   const char **names;     /* of the rows' columns, shape (n_names) */
   size_t n_names, n_features, n_linear; /* n_linear: linear predictors */
-  size_t *coefficient;    /* reported quantity of feature j of linear predictor r, shape (n_linear, n_features) */
-  size_t sigma;           /* reported quantity, or SIZE_MAX */
+  size_t
+      *coefficient; /* reported quantity of feature j of linear predictor r, shape (n_linear, n_features) */
+  size_t sigma;     /* reported quantity, or SIZE_MAX */
   double known_sd;
   size_t n_draws;
-  /* of a program; else NULL. Then features are the columns of its graph, and ->coefficient has the reported quantity of each parameter */
+  /* of a program; else NULL. Then features are the columns of its graph, and ->coefficient has the reported
+   * quantity of each parameter */
   tacit_forecast_t *forecast;
   tacit_forecast_workspace_t *workspace;
   double *quantities; /* work space, (quantities, 16) */
@@ -31,36 +33,46 @@ struct tacit_predictor {
 
 /* TACIT_ERR_DATA where a check forbids intervals: what is computed from such draws would hide that. */
 TACIT_MUST_USE tacit_status_t tacit_predict_check_fit(const tacit_report_read_t *fit, tacit_error_t *err);
-/* *value <- a setting that is a number, of the run that `path` is the directory of (run.yaml); as it was where there is none. */
-TACIT_MUST_USE tacit_status_t tacit_read_setting(const char *path, const char *setting, double *value, tacit_error_t *err);
+/* *value <- a setting that is a number, of the run that `path` is the directory of (run.yaml); as it was
+ * where there is none. */
+TACIT_MUST_USE tacit_status_t tacit_read_setting(const char *path, const char *setting, double *value,
+                                                 tacit_error_t *err);
 /* A kept draw, shape (n_reported). */
 const double *tacit_predictor_draw(const tacit_predictor_t *predictor, size_t i);
 
 /* ---- program.c: the same of fits of programs ---- */
-TACIT_MUST_USE tacit_status_t tacit_predictor_open_program(tacit_predictor_t *predictor, const tacit_schema_t *schema, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_predictor_open_program(tacit_predictor_t *predictor,
+                                                           const tacit_schema_t *schema, tacit_error_t *err);
 void tacit_predictor_close_program(tacit_predictor_t *predictor);
-const char *tacit_predictor_program_outcome(tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t quantity);
+const char *tacit_predictor_program_outcome(tacit_predictor_t *predictor, tacit_prediction_kind_t kind,
+                                            size_t quantity);
 /* TACIT_ERR_DATA: a quantity of this kind is not known. */
-TACIT_MUST_USE tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *predictor,
+                                                            tacit_prediction_kind_t kind, tacit_error_t *err);
 /* TACIT_ERR_DATA: a value is beyond the program's bounds. */
-TACIT_MUST_USE tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows, double *features,
+TACIT_MUST_USE tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *predictor,
+                                                               const tacit_new_rows_t *rows, double *features,
                                                                tacit_error_t *err);
-void tacit_predictor_program_row(const tacit_predictor_t *predictor, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng,
-                                 double *draws);
+void tacit_predictor_program_row(const tacit_predictor_t *predictor, const double *features,
+                                 tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws);
 /* TACIT_ERR_DATA: a draw of the row is no number. Nothing is looked at but of programs. */
-TACIT_MUST_USE tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t row,
+TACIT_MUST_USE tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *predictor,
+                                                        tacit_prediction_kind_t kind, size_t row,
                                                         const double *draws, tacit_error_t *err);
 /* Are random numbers needed? */
 bool tacit_predictor_is_drawn(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
 
 /* Features of rows, shape (rows->n, n_features). */
-TACIT_MUST_USE tacit_status_t tacit_predictor_features(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows,
-                                                       double **features, tacit_error_t *err);
-/* Predictions of one row from its features, shape (n_outcomes, n_draws); rng may be NULL but for responses. */
-void tacit_predictor_row(const tacit_predictor_t *predictor, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng,
-                         double *draws);
+TACIT_MUST_USE tacit_status_t tacit_predictor_features(const tacit_predictor_t *predictor,
+                                                       const tacit_new_rows_t *rows, double **features,
+                                                       tacit_error_t *err);
+/* Predictions of one row from its features, shape (n_outcomes, n_draws); rng may be NULL but for responses.
+ */
+void tacit_predictor_row(const tacit_predictor_t *predictor, const double *features,
+                         tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws);
 
 /* One response under draw i, from a row's features; not of classes. */
-double tacit_predictor_respond(const tacit_predictor_t *predictor, const double *features, size_t i, tacit_rng_t *rng);
+double tacit_predictor_respond(const tacit_predictor_t *predictor, const double *features, size_t i,
+                               tacit_rng_t *rng);
 
 #endif

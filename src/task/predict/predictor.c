@@ -15,9 +15,10 @@ static tacit_status_t read_schema(const char *path, tacit_schema_t **schema, tac
   tacit_text_printf(&name, "%s/schema.yaml", path);
   tacit_status_t status = name.failed ? tacit_error_memory(err) : TACIT_OK;
   if (status == TACIT_OK && !tacit_report_exists(name.data)) {
-    status =
-        tacit_error_set(err, TACIT_ERR_MISSING, "schema",
-                        "%s has no schema.yaml, which a fit writes: what tacit infer wrote is of a statistic, without columns to predict from", path);
+    status = tacit_error_set(err, TACIT_ERR_MISSING, "schema",
+                             "%s has no schema.yaml, which a fit writes: what tacit infer wrote is of a "
+                             "statistic, without columns to predict from",
+                             path);
   }
   TACIT_THEN(status, tacit_schema_read(schema, name.data, err));
   tacit_text_clear(&name);
@@ -63,7 +64,8 @@ static tacit_status_t find_coefficient(tacit_predictor_t *p, size_t r, size_t j,
   if (status == TACIT_OK) {
     size_t found = p->coefficient[r * p->n_features + j] = find_label(&p->fit, label.data);
     if (found == SIZE_MAX) {
-      status = tacit_error_set(err, TACIT_ERR_DATA, "draws", "the draws have no coefficient '%.80s' of the formula: are they of this fit?",
+      status = tacit_error_set(err, TACIT_ERR_DATA, "draws",
+                               "the draws have no coefficient '%.80s' of the formula: are they of this fit?",
                                label.data);
     }
   }
@@ -79,7 +81,9 @@ tacit_status_t tacit_read_setting(const char *path, const char *setting, double 
   tacit_text_printf(&key, "\n");
   tacit_text_yaml_scalar(&key, setting);
   tacit_text_printf(&key, ": ");
-  tacit_status_t status = name.failed || key.failed ? tacit_error_memory(err) : tacit_file_read(name.data, (size_t)1 << 20, &text, &n, err);
+  tacit_status_t status = name.failed || key.failed
+                              ? tacit_error_memory(err)
+                              : tacit_file_read(name.data, (size_t)1 << 20, &text, &n, err);
   const char *line = status == TACIT_OK ? strstr(text, key.data) : NULL;
   if (line != NULL) {
     tacit_number_scan(line + key.length, value);
@@ -101,26 +105,29 @@ static tacit_status_t find_coefficients(tacit_predictor_t *p, tacit_error_t *err
       status = find_coefficient(p, r, j, err);
     }
   }
-  p->sigma = p->family == TACIT_FAMILY_GAUSSIAN ? find_label(&p->fit, tacit_design_sigma_label(p->design)) : SIZE_MAX;
+  p->sigma = p->family == TACIT_FAMILY_GAUSSIAN ? find_label(&p->fit, tacit_design_sigma_label(p->design))
+                                                : SIZE_MAX;
   p->n_draws = p->fit.draws.n_chains * tacit_draws_n_kept(&p->fit.draws);
   return status;
 }
 
 static tacit_status_t check_formula(const tacit_report_read_t *fit, const char *what, tacit_error_t *err) {
-  if (fit->program != NULL || (fit->formula != NULL && fit->family != NULL && strcmp(fit->family, "program") != 0)) {
+  if (fit->program != NULL ||
+      (fit->formula != NULL && fit->family != NULL && strcmp(fit->family, "program") != 0)) {
     return TACIT_OK;
   }
   return tacit_error_set(err, TACIT_ERR_DATA, "formula",
-                         "%s: predictions are made of a regression's formula or of a program that tacit fit kept in program.stan; this has neither",
+                         "%s: predictions are made of a regression's formula or of a program that tacit fit "
+                         "kept in program.stan; this has neither",
                          what);
 }
 
 tacit_status_t tacit_predict_check_fit(const tacit_report_read_t *fit, tacit_error_t *err) {
   return !tacit_checks_forbid_intervals(&fit->evidence.checks)
              ? TACIT_OK
-             : tacit_error_set(
-                   err, TACIT_ERR_DATA, "fit",
-                   "a check of the fit forbids intervals (tacit diagnose), and what is computed from its draws would hide that: nothing is");
+             : tacit_error_set(err, TACIT_ERR_DATA, "fit",
+                               "a check of the fit forbids intervals (tacit diagnose), and what is computed "
+                               "from its draws would hide that: nothing is");
 }
 
 static tacit_status_t set_up(tacit_predictor_t *p, const tacit_schema_t *schema, tacit_error_t *err) {
@@ -145,7 +152,8 @@ static tacit_status_t open_predictor(tacit_predictor_t *p, const char *path, tac
   TACIT_THEN(status, read_schema(path, &schema, err));
   TACIT_THEN(status, set_up(p, schema, err));
   tacit_schema_free(schema);
-  bool may_have_sd = p->forecast == NULL && p->family == TACIT_FAMILY_GAUSSIAN; /* one that was given is no parameter */
+  bool may_have_sd =
+      p->forecast == NULL && p->family == TACIT_FAMILY_GAUSSIAN; /* one that was given is no parameter */
   return status == TACIT_OK && may_have_sd ? tacit_read_setting(path, "sd", &p->known_sd, err) : status;
 }
 
@@ -160,11 +168,12 @@ static tacit_status_t hand_out(tacit_predictor_t **predictor, tacit_status_t sta
 
 tacit_status_t tacit_predictor_new(tacit_predictor_t **predictor, const char *path, tacit_error_t *err) {
   *predictor = tacit_alloc_zero(1, sizeof **predictor);
-  return hand_out(predictor, *predictor != NULL ? open_predictor(*predictor, path, err) : tacit_error_memory(err));
+  return hand_out(predictor,
+                  *predictor != NULL ? open_predictor(*predictor, path, err) : tacit_error_memory(err));
 }
 
-tacit_status_t tacit_predictor_of(tacit_predictor_t **predictor, const tacit_report_read_t *fit, const tacit_schema_t *schema,
-                                  double known_sd, tacit_error_t *err) {
+tacit_status_t tacit_predictor_of(tacit_predictor_t **predictor, const tacit_report_read_t *fit,
+                                  const tacit_schema_t *schema, double known_sd, tacit_error_t *err) {
   *predictor = NULL;
   tacit_status_t status = check_formula(fit, "the fit", err);
   if (status != TACIT_OK) {
@@ -197,26 +206,20 @@ void tacit_predictor_free(tacit_predictor_t *predictor) {
   tacit_free(predictor);
 }
 
-const tacit_report_read_t *tacit_predictor_fit(const tacit_predictor_t *predictor) {
-  return &predictor->fit;
-}
+const tacit_report_read_t *tacit_predictor_fit(const tacit_predictor_t *predictor) { return &predictor->fit; }
 
 const char *const *tacit_predictor_columns(const tacit_predictor_t *predictor, size_t *n) {
   *n = predictor->n_names;
   return predictor->names;
 }
 
-const tacit_schema_t *tacit_predictor_schema(const tacit_predictor_t *predictor) {
-  return predictor->schema;
-}
+const tacit_schema_t *tacit_predictor_schema(const tacit_predictor_t *predictor) { return predictor->schema; }
 
 const char *tacit_predictor_note(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind) {
   return kind == TACIT_PREDICT_MEAN && predictor->note.data != NULL ? predictor->note.data : "";
 }
 
-size_t tacit_predictor_n_draws(const tacit_predictor_t *predictor) {
-  return predictor->n_draws;
-}
+size_t tacit_predictor_n_draws(const tacit_predictor_t *predictor) { return predictor->n_draws; }
 
 size_t tacit_predictor_n_outcomes(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind) {
   if (predictor->forecast != NULL) {
@@ -226,7 +229,8 @@ size_t tacit_predictor_n_outcomes(const tacit_predictor_t *predictor, tacit_pred
   return kind == TACIT_PREDICT_LINEAR || n_classes == 0 ? predictor->n_linear : n_classes;
 }
 
-const char *tacit_predictor_outcome(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t outcome) {
+const char *tacit_predictor_outcome(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind,
+                                    size_t outcome) {
   if (predictor->forecast != NULL) {
     return tacit_predictor_program_outcome((tacit_predictor_t *)(uintptr_t)predictor, kind, outcome);
   }

@@ -1,4 +1,5 @@
-/* Predictions of fits of programs: which reported draw is which parameter, rows as the program's columns, sixteen draws at a time. */
+/* Predictions of fits of programs: which reported draw is which parameter, rows as the program's columns,
+ * sixteen draws at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +24,9 @@ static tacit_status_t find_parameters(tacit_predictor_t *p, tacit_error_t *err) 
       i++;
     }
     if (i == p->fit.draws.n_reported) {
-      return tacit_error_set(err, TACIT_ERR_DATA, "draws", "the draws have no parameter '%.80s' of the program: are they of this fit?", name);
+      return tacit_error_set(err, TACIT_ERR_DATA, "draws",
+                             "the draws have no parameter '%.80s' of the program: are they of this fit?",
+                             name);
     }
     p->coefficient[j] = i;
   }
@@ -45,7 +48,8 @@ static tacit_status_t make_schema(tacit_predictor_t *p, const tacit_schema_t *sc
   for (size_t k = 0; k < f->graph->n_columns && status == TACIT_OK; k++) {
     const tacit_graph_column_t *column = &f->graph->columns[k];
     if (f->places[k] != SIZE_MAX && isnan(column->level)) {
-      tacit_schema_narrow(p->schema, column->source, column->lower - column->offset, column->upper - column->offset);
+      tacit_schema_narrow(p->schema, column->source, column->lower - column->offset,
+                          column->upper - column->offset);
     }
   }
   return status;
@@ -56,17 +60,20 @@ static tacit_status_t write_note(tacit_predictor_t *p, tacit_error_t *err) {
   for (size_t i = 0; i < p->forecast->n_outcomes; i++) {
     const tacit_forecast_outcome_t *o = &p->forecast->outcomes[i];
     if (o->parts[TACIT_FORECAST_MEAN].way == TACIT_WAY_DISTRIBUTION) {
-      tacit_text_printf(
-          &p->note,
-          "the expected '%s' is a mean of %d draws for each draw of the parameters (%s%s has no expectation in the library): %.0f %% of the "
-          "response's own sd are added to the spread of the expected response, and its mean is off by that over the root of the draws\n",
-          o->name, TACIT_FORECAST_INNER, o->has_from || o->has_to ? "truncated " : "", o->distribution_name, 100 / sqrt(TACIT_FORECAST_INNER));
+      tacit_text_printf(&p->note,
+                        "the expected '%s' is a mean of %d draws for each draw of the parameters (%s%s has "
+                        "no expectation in the library): %.0f %% of the "
+                        "response's own sd are added to the spread of the expected response, and its mean is "
+                        "off by that over the root of the draws\n",
+                        o->name, TACIT_FORECAST_INNER, o->has_from || o->has_to ? "truncated " : "",
+                        o->distribution_name, 100 / sqrt(TACIT_FORECAST_INNER));
     }
   }
   return p->note.failed ? tacit_error_memory(err) : TACIT_OK;
 }
 
-tacit_status_t tacit_predictor_open_program(tacit_predictor_t *p, const tacit_schema_t *schema, tacit_error_t *err) {
+tacit_status_t tacit_predictor_open_program(tacit_predictor_t *p, const tacit_schema_t *schema,
+                                            tacit_error_t *err) {
   tacit_program_kept_t kept;
   tacit_status_t status = tacit_program_kept_read(&kept, p->fit.program, err);
   if (status != TACIT_OK) {
@@ -80,8 +87,11 @@ tacit_status_t tacit_predictor_open_program(tacit_predictor_t *p, const tacit_sc
   TACIT_THEN(status, write_note(p, err));
   if (status == TACIT_OK) {
     p->workspace = tacit_forecast_workspace_new(p->forecast);
-    p->quantities = tacit_alloc((p->forecast->n_quantities[TACIT_FORECAST_MEAN] + p->forecast->n_quantities[TACIT_FORECAST_LINEAR] +
-                                 p->forecast->n_quantities[TACIT_FORECAST_DRAW]) * LANES, sizeof *p->quantities);
+    p->quantities = tacit_alloc((p->forecast->n_quantities[TACIT_FORECAST_MEAN] +
+                                 p->forecast->n_quantities[TACIT_FORECAST_LINEAR] +
+                                 p->forecast->n_quantities[TACIT_FORECAST_DRAW]) *
+                                    LANES,
+                                sizeof *p->quantities);
     status = p->workspace != NULL && p->quantities != NULL ? TACIT_OK : tacit_error_memory(err);
   }
   return status;
@@ -96,7 +106,8 @@ void tacit_predictor_close_program(tacit_predictor_t *p) {
 
 /* ---- what quantities are ---- */
 
-const char *tacit_predictor_program_outcome(tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t quantity) {
+const char *tacit_predictor_program_outcome(tacit_predictor_t *p, tacit_prediction_kind_t kind,
+                                            size_t quantity) {
   const tacit_forecast_t *f = p->forecast;
   size_t own, n = f->n_quantities[kind];
   const tacit_forecast_outcome_t *o = tacit_forecast_of(f, (tacit_forecast_kind_t)kind, quantity, &own);
@@ -118,17 +129,23 @@ bool tacit_predictor_is_drawn(const tacit_predictor_t *p, tacit_prediction_kind_
   return is_drawn;
 }
 
-tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *p, tacit_prediction_kind_t kind, tacit_error_t *err) {
-  static const char *const of[] = {"the expectation", "the linear predictor"}, *const of_ending[] = {"mean", "linear"};
+tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *p, tacit_prediction_kind_t kind,
+                                             tacit_error_t *err) {
+  static const char *const of[] = {"the expectation", "the linear predictor"}, *const of_ending[] = {
+                                                                                   "mean", "linear"};
   for (size_t i = 0; i < p->forecast->n_outcomes; i++) {
     const tacit_forecast_outcome_t *o = &p->forecast->outcomes[i];
     if (o->parts[kind].way == TACIT_WAY_UNKNOWN) {
       return kind == TACIT_PREDICT_RESPONSE
-                 ? tacit_error_set(err, TACIT_ERR_DATA, "program",
-                                   "draws of '%s' are not known: its distribution '%s' is not one that can be drawn from", o->name, o->distribution_name)
+                 ? tacit_error_set(
+                       err, TACIT_ERR_DATA, "program",
+                       "draws of '%s' are not known: its distribution '%s' is not one that can be drawn from",
+                       o->name, o->distribution_name)
                  : tacit_error_set(err, TACIT_ERR_DATA, "program",
-                                   "%s of '%s' is not known: the distribution '%s' has no function %s_%s(), which the program may define", of[kind],
-                                   o->name, o->distribution_name, o->distribution_name, of_ending[kind]);
+                                   "%s of '%s' is not known: the distribution '%s' has no function %s_%s(), "
+                                   "which the program may define",
+                                   of[kind], o->name, o->distribution_name, o->distribution_name,
+                                   of_ending[kind]);
     }
   }
   return TACIT_OK;
@@ -136,16 +153,20 @@ tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *p, tacit_p
 
 /* ---- rows ---- */
 
-tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows, double *features, tacit_error_t *err) {
+tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
+                                                double *features, tacit_error_t *err) {
   const tacit_forecast_t *f = p->forecast;
   for (size_t i = 0; i < rows->n; i++) {
     for (size_t k = 0; k < p->n_features; k++) {
       const tacit_graph_column_t *column = &f->graph->columns[k];
-      double x = f->places[k] != SIZE_MAX ? tacit_forecast_column(f, k, rows->columns[f->places[k]][i]) : column->lower;
+      double x = f->places[k] != SIZE_MAX ? tacit_forecast_column(f, k, rows->columns[f->places[k]][i])
+                                          : column->lower;
       double rounding = 1e-12 * (fabs(column->lower) + fabs(column->upper));
       if (!(x >= column->lower - rounding && x <= column->upper + rounding)) {
-        return tacit_error_set(err, TACIT_ERR_DATA, column->source, "row %zu: column '%s' is %g, and the program takes it from %g to %g", i + 1,
-                               column->source, x - column->offset, column->lower - column->offset, column->upper - column->offset);
+        return tacit_error_set(err, TACIT_ERR_DATA, column->source,
+                               "row %zu: column '%s' is %g, and the program takes it from %g to %g", i + 1,
+                               column->source, x - column->offset, column->lower - column->offset,
+                               column->upper - column->offset);
       }
       features[i * p->n_features + k] = x;
     }
@@ -160,7 +181,8 @@ typedef struct source {
 
 static double next(tacit_uniforms_t *self) { return tacit_rng_uniform(((source_t *)self)->rng); }
 
-void tacit_predictor_program_row(const tacit_predictor_t *p, const double *features, tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws) {
+void tacit_predictor_program_row(const tacit_predictor_t *p, const double *features,
+                                 tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws) {
   const tacit_forecast_t *f = p->forecast;
   double *parameters = p->workspace->inputs + f->graph->n_columns * LANES;
   source_t source = {{next}, rng};
@@ -179,22 +201,26 @@ void tacit_predictor_program_row(const tacit_predictor_t *p, const double *featu
   }
 }
 
-tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t row, const double *draws,
-                                         tacit_error_t *err) {
+tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t row,
+                                         const double *draws, tacit_error_t *err) {
   const tacit_forecast_t *f = p->forecast;
   for (size_t i = 0; f != NULL && i < f->n_quantities[kind] * p->n_draws; i++) {
     size_t own;
     if (!isnan(draws[i])) {
       continue;
     }
-    const tacit_forecast_outcome_t *o = tacit_forecast_of(f, (tacit_forecast_kind_t)kind, i / p->n_draws, &own);
+    const tacit_forecast_outcome_t *o =
+        tacit_forecast_of(f, (tacit_forecast_kind_t)kind, i / p->n_draws, &own);
     bool is_class = o->parts[kind].way == TACIT_WAY_CLASSES;
-    return tacit_error_set(err, TACIT_ERR_DATA, "program",
-                           is_class ? "row %zu: the probabilities of '%s' within its bounds do not add up to 1 under some draw (%s)"
-                           : kind == TACIT_PREDICT_MEAN
-                               ? "row %zu: the expectation of '%s' does not exist under some draw (%s): take the linear predictor or responses"
-                               : "row %zu: '%s' is no number under some draw, or its truncation leaves next to nothing (%s)",
-                           row + 1, o->name, o->distribution_name);
+    return tacit_error_set(
+        err, TACIT_ERR_DATA, "program",
+        is_class
+            ? "row %zu: the probabilities of '%s' within its bounds do not add up to 1 under some draw (%s)"
+        : kind == TACIT_PREDICT_MEAN
+            ? "row %zu: the expectation of '%s' does not exist under some draw (%s): take the linear "
+              "predictor or responses"
+            : "row %zu: '%s' is no number under some draw, or its truncation leaves next to nothing (%s)",
+        row + 1, o->name, o->distribution_name);
   }
   return TACIT_OK;
 }

@@ -39,14 +39,16 @@ static tacit_status_t add_column(tacit_publish_t *publish, const char *name, siz
     }
   }
   if (publish->statistic.n_columns == TACIT_PUBLISH_MAX_COLUMNS) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column", "a release is of at most %d columns", (int)TACIT_PUBLISH_MAX_COLUMNS);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column", "a release is of at most %d columns",
+                           (int)TACIT_PUBLISH_MAX_COLUMNS);
   }
   publish->columns[publish->statistic.n_columns++] = column;
   return TACIT_OK;
 }
 
 /* Names between separators. */
-static tacit_status_t add_columns(tacit_publish_t *publish, const char *text, char separator, tacit_error_t *err) {
+static tacit_status_t add_columns(tacit_publish_t *publish, const char *text, char separator,
+                                  tacit_error_t *err) {
   for (const char *at = text, *end;; at = end + 1) {
     end = strchr(at, separator);
     tacit_status_t status = add_column(publish, at, end != NULL ? (size_t)(end - at) : strlen(at), err);
@@ -61,19 +63,23 @@ static tacit_status_t read_formula(tacit_publish_t *publish, tacit_error_t *err)
   const char *text = publish->formula, *statistic = tacit_publish_value(publish, "statistic");
   const char *tilde = text != NULL ? strchr(text, '~') : NULL;
   if (tilde == NULL || tacit_publish_has(publish, "column")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
-                           "--statistic %s is of a formula, as in: tacit release 'y ~ x1 + x2' --statistic %s ...", statistic, statistic);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "formula",
+        "--statistic %s is of a formula, as in: tacit release 'y ~ x1 + x2' --statistic %s ...", statistic,
+        statistic);
   }
   if (strpbrk(text, "():*^-") != NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
-                           "moments and scores are of plain columns joined by +: put transformed ones into the data and the schema");
+                           "moments and scores are of plain columns joined by +: put transformed ones into "
+                           "the data and the schema");
   }
   tacit_status_t status = add_columns(publish, tilde + 1, '+', err);
   return status == TACIT_OK ? add_column(publish, text, (size_t)(tilde - text), err) : status;
 }
 
 /* The place of a column among those of the release; it is added if it is new. */
-static tacit_status_t place_column(tacit_publish_t *publish, const char *name, size_t n, size_t *place, tacit_error_t *err) {
+static tacit_status_t place_column(tacit_publish_t *publish, const char *name, size_t n, size_t *place,
+                                   tacit_error_t *err) {
   trim(&name, &n);
   for (*place = 0; *place < publish->statistic.n_columns; ++*place) {
     const char *known = publish->columns[*place]->name;
@@ -88,12 +94,14 @@ static tacit_status_t place_column(tacit_publish_t *publish, const char *name, s
 static tacit_status_t read_margin(tacit_publish_t *publish, const char *text, tacit_error_t *err) {
   uint32_t margin = 0;
   if (publish->statistic.n_margins == TACIT_PUBLISH_MAX_MARGINS) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "a release is of at most %d margins", (int)TACIT_PUBLISH_MAX_MARGINS);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "a release is of at most %d margins",
+                           (int)TACIT_PUBLISH_MAX_MARGINS);
   }
   for (const char *at = text, *end = at; end != NULL; at = end != NULL ? end + 1 : NULL) {
     size_t place;
     end = strchr(at, ',');
-    tacit_status_t status = place_column(publish, at, end != NULL ? (size_t)(end - at) : strlen(at), &place, err);
+    tacit_status_t status =
+        place_column(publish, at, end != NULL ? (size_t)(end - at) : strlen(at), &place, err);
     if (status != TACIT_OK) {
       return status;
     }
@@ -115,8 +123,9 @@ static tacit_status_t read_margins(tacit_publish_t *publish, tacit_error_t *err)
   publish->statistic.margins = publish->margins;
   publish->statistic.is_add_remove = publish->relation == TACIT_RELATION_ADD_REMOVE;
   if (status == TACIT_OK && publish->statistic.n_margins == 0) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
-                           "option --margin is needed, once for each table: --margin 'sex,age_band' --margin 'age_band,smoker'");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "margin",
+        "option --margin is needed, once for each table: --margin 'sex,age_band' --margin 'age_band,smoker'");
   }
   return status;
 }
@@ -131,13 +140,17 @@ static tacit_status_t check_margins(const tacit_publish_t *publish, tacit_error_
   }
   if (s->noise != TACIT_STATISTIC_GAUSSIAN && s->noise != TACIT_STATISTIC_DISCRETE_GAUSSIAN) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "mechanism",
-                           "margins are released with gaussian or discrete-gaussian noise, which is what inference from several at once takes");
+                           "margins are released with gaussian or discrete-gaussian noise, which is what "
+                           "inference from several at once takes");
   }
   for (size_t j = 0; j < s->n_columns; j++) {
     names[j] = publish->columns[j]->name;
   }
-  const tacit_margins_t margins = {
-      .n_columns = s->n_columns, .n_levels = publish->n_levels, .names = names, .n_margins = s->n_margins, .margins = s->margins};
+  const tacit_margins_t margins = {.n_columns = s->n_columns,
+                                   .n_levels = publish->n_levels,
+                                   .names = names,
+                                   .n_margins = s->n_margins,
+                                   .margins = s->margins};
   tacit_status_t status = tacit_tables_new(&tables, &margins, err);
   tacit_tables_free(tables);
   return status;
@@ -150,14 +163,17 @@ static tacit_status_t read_names(tacit_publish_t *publish, tacit_error_t *err) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin", "--margin only goes with --statistic margins");
   }
   if (is_margins && names != NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column", "--statistic margins takes its columns from --margin");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column",
+                           "--statistic margins takes its columns from --margin");
   }
-  if (publish->statistic.kind == TACIT_STATISTIC_PRODUCTS || publish->statistic.kind == TACIT_STATISTIC_SCORE) {
+  if (publish->statistic.kind == TACIT_STATISTIC_PRODUCTS ||
+      publish->statistic.kind == TACIT_STATISTIC_SCORE) {
     return read_formula(publish, err);
   }
   if (publish->formula != NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
-                           "a formula only goes with --statistic moments or score: name columns with --column");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "formula",
+        "a formula only goes with --statistic moments or score: name columns with --column");
   }
   if (is_margins) {
     return read_margins(publish, err);
@@ -167,37 +183,48 @@ static tacit_status_t read_names(tacit_publish_t *publish, tacit_error_t *err) {
                            "option --column is needed: the column, or columns of a table joined by commas");
   }
   if (publish->statistic.kind == TACIT_STATISTIC_SUM && strchr(names, ',') != NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column",
-                           "a clamped mean is of one column: release others by further runs, each with its own budget");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "column",
+        "a clamped mean is of one column: release others by further runs, each with its own budget");
   }
   return add_columns(publish, names, ',', err);
 }
 
 static bool has_numbers(const tacit_column_schema_t *column) {
-  return column->type == TACIT_COLUMN_NUMERIC || column->type == TACIT_COLUMN_INTEGER || column->type == TACIT_COLUMN_BINARY;
+  return column->type == TACIT_COLUMN_NUMERIC || column->type == TACIT_COLUMN_INTEGER ||
+         column->type == TACIT_COLUMN_BINARY;
 }
 
 /* Levels or bounds of each column, as the statistic needs them. */
 static tacit_status_t read_ranges(tacit_publish_t *publish, tacit_error_t *err) {
-  bool is_counts = publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
+  bool is_counts =
+      publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
   for (size_t j = 0; j < publish->statistic.n_columns; j++) {
     const tacit_column_schema_t *column = publish->columns[j];
     if (column->missing == TACIT_MISSING_DROP) {
       return tacit_error_set(err, TACIT_ERR_SCHEMA, "column",
-                             "column '%s': missing: drop hides how many records count, and what is released here is read with that "
-                             "number: say what a missing value counts as (missing: %s), or fit a model, which releases the number",
-                             column->name, is_counts ? "LEVEL, one that stands for it" : "lower, upper or a public value");
+                             "column '%s': missing: drop hides how many records count, and what is released "
+                             "here is read with that "
+                             "number: say what a missing value counts as (missing: %s), or fit a model, "
+                             "which releases the number",
+                             column->name,
+                             is_counts ? "LEVEL, one that stands for it" : "lower, upper or a public value");
     }
-    bool is_binary = column->type == TACIT_COLUMN_BINARY, is_categorical = column->type == TACIT_COLUMN_CATEGORICAL;
+    bool is_binary = column->type == TACIT_COLUMN_BINARY,
+         is_categorical = column->type == TACIT_COLUMN_CATEGORICAL;
     if (is_counts ? !is_binary && !is_categorical : !has_numbers(column)) {
-      return tacit_error_set(err, TACIT_ERR_SCHEMA, "column", "column '%s': %s", column->name,
-                             is_counts ? "counts are of columns of type categorical or binary"
-                                       : "means, moments and scores are of columns of type numeric, integer or binary");
+      return tacit_error_set(
+          err, TACIT_ERR_SCHEMA, "column", "column '%s': %s", column->name,
+          is_counts ? "counts are of columns of type categorical or binary"
+                    : "means, moments and scores are of columns of type numeric, integer or binary");
     }
-    if (publish->statistic.kind == TACIT_STATISTIC_SCORE && j + 1 == publish->statistic.n_columns && !is_binary) {
+    if (publish->statistic.kind == TACIT_STATISTIC_SCORE && j + 1 == publish->statistic.n_columns &&
+        !is_binary) {
       return tacit_error_set(err, TACIT_ERR_SCHEMA, "column",
-                             "column '%s': the score is of a logistic regression, whose response is of type binary; for others release "
-                             "moments", column->name);
+                             "column '%s': the score is of a logistic regression, whose response is of type "
+                             "binary; for others release "
+                             "moments",
+                             column->name);
     }
     publish->lower[j] = column->lower;
     publish->upper[j] = column->upper;
@@ -209,7 +236,8 @@ static tacit_status_t read_ranges(tacit_publish_t *publish, tacit_error_t *err) 
 /* The lattice of discrete noise on a clamped sum: --step, or 1 for whole numbers. */
 static tacit_status_t read_step(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_statistic_t *s = &publish->statistic;
-  bool is_discrete = s->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
+  bool is_discrete =
+      s->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
   bool needs_step = is_discrete && s->kind == TACIT_STATISTIC_SUM;
   if (tacit_publish_has(publish, "step") && !needs_step) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "step",
@@ -222,7 +250,8 @@ static tacit_status_t read_step(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_settings_number(&publish->given, "step", &s->step);
   if (isnan(s->step)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "step",
-                           "discrete noise on numeric column '%s' needs a --step to round values to, of which both bounds are multiples",
+                           "discrete noise on numeric column '%s' needs a --step to round values to, of "
+                           "which both bounds are multiples",
                            publish->columns[0]->name);
   }
   return TACIT_OK;
@@ -234,7 +263,8 @@ static tacit_status_t open_schema(tacit_publish_t *publish, tacit_error_t *err) 
     return TACIT_OK;
   }
   if (path == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema", "option --schema is needed; see tacit release --help");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema",
+                           "option --schema is needed; see tacit release --help");
   }
   return tacit_schema_read(&publish->schema, path, err);
 }
@@ -242,24 +272,31 @@ static tacit_status_t open_schema(tacit_publish_t *publish, tacit_error_t *err) 
 static tacit_status_t check_unit(tacit_publish_t *publish, tacit_error_t *err) {
   if (tacit_schema_unit(publish->schema) != NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema",
-                           "a released statistic protects one row, but the schema's unit is a person: release a table with one row a "
+                           "a released statistic protects one row, but the schema's unit is a person: "
+                           "release a table with one row a "
                            "person");
   }
   publish->relation = tacit_schema_relation(publish->schema);
   if (publish->relation != TACIT_RELATION_SUBSTITUTE && publish->statistic.kind != TACIT_STATISTIC_MARGINS) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema",
-                           "a statistic is read with the number of records: the schema's relation must be substitute");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "schema",
+        "a statistic is read with the number of records: the schema's relation must be substitute");
   }
   return TACIT_OK;
 }
 
 tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_statistic_t *s = &publish->statistic;
-  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {open_schema, check_unit, read_names, read_ranges, read_step};
-  tacit_status_t (*const of_program[])(tacit_publish_t *, tacit_error_t *) = {open_schema, check_unit, tacit_publish_choose_line};
+  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {open_schema, check_unit, read_names,
+                                                                         read_ranges, read_step};
+  tacit_status_t (*const of_program[])(tacit_publish_t *, tacit_error_t *) = {open_schema, check_unit,
+                                                                              tacit_publish_choose_line};
   bool is_program = tacit_publish_is_program(publish);
   tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < (is_program ? sizeof of_program / sizeof of_program[0] : sizeof steps / sizeof steps[0]) && status == TACIT_OK; i++) {
+  for (size_t i = 0;
+       i < (is_program ? sizeof of_program / sizeof of_program[0] : sizeof steps / sizeof steps[0]) &&
+       status == TACIT_OK;
+       i++) {
     status = (is_program ? of_program : steps)[i](publish, err);
   }
   publish->n_columns = is_program ? publish->n_columns : s->n_columns;

@@ -1,6 +1,7 @@
 /*
- * A line of a program's block 'statistic': the columns that it looks at, its bounds over all values that the schema allows, and records that hold
- * what the line sees of each row. The statistic then is the counts of these numbers, or the sum of one.
+ * A line of a program's block 'statistic': the columns that it looks at, its bounds over all values that the
+ * schema allows, and records that hold what the line sees of each row. The statistic then is the counts of
+ * these numbers, or the sum of one.
  */
 #include <math.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static tacit_status_t parse(tacit_publish_t *publish, tacit_error_t *err) {
   }
   for (size_t i = 0; i < publish->given.n_given && status == TACIT_OK; i++) {
     bool is_word = strcmp(publish->given.given[i].setting->name, "public") == 0;
-    status = is_word ? tacit_program_constants_public(&constants, publish->given.given[i].text, err) : TACIT_OK;
+    status =
+        is_word ? tacit_program_constants_public(&constants, publish->given.given[i].text, err) : TACIT_OK;
   }
   TACIT_THEN(status, tacit_program_constants_check(&constants, err));
   if (status == TACIT_OK) {
@@ -64,14 +66,16 @@ static tacit_status_t choose_line(tacit_publish_t *publish, tacit_error_t *err) 
     tacit_nearest_offer(&nearest, all[i].name);
   }
   if (publish->line == NULL) {
-    return tacit_error_set(
-        err, TACIT_ERR_UNKNOWN, "statistic",
-        name == NULL ? "the program has several statistics: --statistic NAME says which%s%s" : "the program has no statistic '%s'%s",
-        name != NULL ? name : "", name != NULL ? tacit_nearest_hint(&nearest, hint) : "");
+    return tacit_error_set(err, TACIT_ERR_UNKNOWN, "statistic",
+                           name == NULL
+                               ? "the program has several statistics: --statistic NAME says which%s%s"
+                               : "the program has no statistic '%s'%s",
+                           name != NULL ? name : "", name != NULL ? tacit_nearest_hint(&nearest, hint) : "");
   }
   if (publish->line->is_quantile) {
     return refuse(err, "statistic", publish->line->name,
-                  "a quantile is not released here: release the counts, count(cut(x, {..})), which tell every quantile");
+                  "a quantile is not released here: release the counts, count(cut(x, {..})), which tell "
+                  "every quantile");
   }
   return publish->line->is_count || publish->line->n_marks == 1
              ? TACIT_OK
@@ -92,26 +96,33 @@ static double most_of(const tacit_population_column_t *c, const tacit_column_sch
   return s->type == TACIT_COLUMN_CATEGORICAL ? c->lower + (double)s->n_levels - 1 : s->upper;
 }
 
-static tacit_status_t check_column(const tacit_population_column_t *c, const tacit_column_schema_t *s, tacit_error_t *err) {
-  bool is_whole = s->type == TACIT_COLUMN_INTEGER || s->type == TACIT_COLUMN_BINARY || s->type == TACIT_COLUMN_CATEGORICAL;
+static tacit_status_t check_column(const tacit_population_column_t *c, const tacit_column_schema_t *s,
+                                   tacit_error_t *err) {
+  bool is_whole = s->type == TACIT_COLUMN_INTEGER || s->type == TACIT_COLUMN_BINARY ||
+                  s->type == TACIT_COLUMN_CATEGORICAL;
   if (s->type == TACIT_COLUMN_ID || s->missing == TACIT_MISSING_DROP) {
     return refuse(err, "schema", c->name,
                   s->type == TACIT_COLUMN_ID
                       ? "it says whose record it is: nothing is released of it"
-                      : "missing: drop hides how many records count, and the release is read with that number: say what a missing value counts as");
+                      : "missing: drop hides how many records count, and the release is read with that "
+                        "number: say what a missing value counts as");
   }
   if (c->is_integer != is_whole) {
     return refuse(err, "schema", c->name,
-                  is_whole ? "it is whole in the schema, and real in the program" : "it is numeric in the schema, and int in the program");
+                  is_whole ? "it is whole in the schema, and real in the program"
+                           : "it is numeric in the schema, and int in the program");
   }
-  if (s->type == TACIT_COLUMN_CATEGORICAL && (fabs(c->lower) > 1 || c->lower < 0 || fabs(c->upper - c->lower + 1 - (double)s->n_levels) > 0)) {
-    return tacit_error_set(err, TACIT_ERR_SCHEMA, "schema", "%s: it has %zu levels in the schema: declare it int<lower=1, upper=%zu>", c->name,
+  if (s->type == TACIT_COLUMN_CATEGORICAL &&
+      (fabs(c->lower) > 1 || c->lower < 0 || fabs(c->upper - c->lower + 1 - (double)s->n_levels) > 0)) {
+    return tacit_error_set(err, TACIT_ERR_SCHEMA, "schema",
+                           "%s: it has %zu levels in the schema: declare it int<lower=1, upper=%zu>", c->name,
                            s->n_levels, s->n_levels);
   }
   if (least_of(c, s) < c->lower || most_of(c, s) > c->upper) {
     return tacit_error_set(err, TACIT_ERR_SCHEMA, "schema",
-                           "%s: it is from %g to %g in the schema, and from %g to %g in the program, which has to allow all of it", c->name,
-                           least_of(c, s), most_of(c, s), c->lower, c->upper);
+                           "%s: it is from %g to %g in the schema, and from %g to %g in the program, which "
+                           "has to allow all of it",
+                           c->name, least_of(c, s), most_of(c, s), c->lower, c->upper);
   }
   return TACIT_OK;
 }
@@ -120,14 +131,16 @@ static tacit_status_t find_columns(tacit_publish_t *publish, tacit_error_t *err)
   size_t n;
   const tacit_population_column_t *c = tacit_population_columns(publish->population, &n);
   if (n > TACIT_PUBLISH_MAX_COLUMNS) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula", "a release is of at most %d columns", (int)TACIT_PUBLISH_MAX_COLUMNS);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula", "a release is of at most %d columns",
+                           (int)TACIT_PUBLISH_MAX_COLUMNS);
   }
   tacit_status_t status = TACIT_OK;
   for (size_t j = 0; j < n && status == TACIT_OK; j++) {
     const tacit_column_schema_t *s = tacit_schema_find(publish->schema, c[j].name);
-    status = s != NULL
-                 ? check_column(&c[j], s, err)
-                 : tacit_error_set(err, TACIT_ERR_UNKNOWN, "schema", "the schema has no column '%.60s', which the program's records have", c[j].name);
+    status = s != NULL ? check_column(&c[j], s, err)
+                       : tacit_error_set(err, TACIT_ERR_UNKNOWN, "schema",
+                                         "the schema has no column '%.60s', which the program's records have",
+                                         c[j].name);
     publish->columns[j] = s;
   }
   publish->n_columns = n;
@@ -136,20 +149,24 @@ static tacit_status_t find_columns(tacit_publish_t *publish, tacit_error_t *err)
 
 /* ---- bounds ---- */
 
-static void ranges_over(tacit_publish_t *publish, tacit_population_workspace_t *workspace, const double *box, double *ranges) {
+static void ranges_over(tacit_publish_t *publish, tacit_population_workspace_t *workspace, const double *box,
+                        double *ranges) {
   tacit_population_mark_ranges(workspace, box, ranges);
   memmove(ranges, ranges + 2 * publish->line->first_mark, 2 * publish->line->n_marks * sizeof *ranges);
 }
 
 /* A point of the schema's box, the same for all: spread evenly by the golden ratio's multiples. */
 static double probe(const tacit_population_column_t *c, const tacit_column_schema_t *s, size_t i, size_t j) {
-  double low = least_of(c, s), high = most_of(c, s), u = (double)(i + 1) * 0.6180339887498949 * (2 * (double)j + 1);
+  double low = least_of(c, s), high = most_of(c, s),
+         u = (double)(i + 1) * 0.6180339887498949 * (2 * (double)j + 1);
   double x = low + (u - floor(u)) * (high - low + (c->is_integer ? 1 : 0));
   return fmin(c->is_integer ? floor(x) : x, high);
 }
 
-/* Does the line tell values of column j beyond a bound of the schema from that bound, wherever the other columns are (at N_PROBES points)? */
-static bool is_told(tacit_publish_t *publish, tacit_population_workspace_t *workspace, size_t j, double from, double to, double *box, double *ranges) {
+/* Does the line tell values of column j beyond a bound of the schema from that bound, wherever the other
+ * columns are (at N_PROBES points)? */
+static bool is_told(tacit_publish_t *publish, tacit_population_workspace_t *workspace, size_t j, double from,
+                    double to, double *box, double *ranges) {
   size_t n;
   const tacit_population_column_t *c = tacit_population_columns(publish->population, &n);
   bool is_told = false;
@@ -160,23 +177,29 @@ static bool is_told(tacit_publish_t *publish, tacit_population_workspace_t *work
     }
     ranges_over(publish, workspace, box, ranges);
     for (size_t k = 0; k < publish->line->n_marks; k++) {
-      is_told = is_told || !(ranges[2 * k + 1] - ranges[2 * k] <= 1e-9 * (publish->line->is_count ? 1 : publish->upper[k] - publish->lower[k]));
+      is_told = is_told || !(ranges[2 * k + 1] - ranges[2 * k] <=
+                             1e-9 * (publish->line->is_count ? 1 : publish->upper[k] - publish->lower[k]));
     }
   }
   return is_told;
 }
 
-/* What moves a value to a bound of the schema is unknown to whoever infers: it may move no number that the line sees. */
-static void warn_of_moved(tacit_publish_t *publish, tacit_population_workspace_t *workspace, double *box, double *ranges) {
+/* What moves a value to a bound of the schema is unknown to whoever infers: it may move no number that the
+ * line sees. */
+static void warn_of_moved(tacit_publish_t *publish, tacit_population_workspace_t *workspace, double *box,
+                          double *ranges) {
   size_t n;
   const tacit_population_column_t *c = tacit_population_columns(publish->population, &n);
   for (size_t j = 0; j < n; j++) {
     double low = least_of(&c[j], publish->columns[j]), high = most_of(&c[j], publish->columns[j]);
-    if (is_told(publish, workspace, j, c[j].lower, low, box, ranges) || is_told(publish, workspace, j, high, c[j].upper, box, ranges)) {
-      tacit_text_printf(&publish->warnings,
-                        "warning: values of '%s' beyond the schema's bounds are moved to them before '%s' looks at them, and tacit infer would not "
-                        "know: let the program move them, fmin(fmax(%s, %g), %g), or give its bounds to the data\n",
-                        c[j].name, publish->line->name, c[j].name, low, high);
+    if (is_told(publish, workspace, j, c[j].lower, low, box, ranges) ||
+        is_told(publish, workspace, j, high, c[j].upper, box, ranges)) {
+      tacit_text_printf(
+          &publish->warnings,
+          "warning: values of '%s' beyond the schema's bounds are moved to them before '%s' looks at them, "
+          "and tacit infer would not "
+          "know: let the program move them, fmin(fmax(%s, %g), %g), or give its bounds to the data\n",
+          c[j].name, publish->line->name, c[j].name, low, high);
     }
   }
 }
@@ -185,7 +208,8 @@ static void warn_of_moved(tacit_publish_t *publish, tacit_population_workspace_t
 static tacit_status_t set_statistic(tacit_publish_t *publish, const double *ranges, tacit_error_t *err) {
   const tacit_population_statistic_t *line = publish->line;
   tacit_statistic_t *s = &publish->statistic;
-  bool is_discrete = s->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
+  bool is_discrete =
+      s->noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN || s->noise == TACIT_STATISTIC_DISCRETE_LAPLACE;
   s->kind = line->is_count ? TACIT_STATISTIC_COUNTS : TACIT_STATISTIC_SUM;
   s->n_columns = line->n_marks;
   if (s->n_columns > TACIT_PUBLISH_MAX_COLUMNS) {
@@ -194,18 +218,21 @@ static tacit_status_t set_statistic(tacit_publish_t *publish, const double *rang
   for (size_t k = 0; k < line->n_marks; k++) {
     double low = ranges[2 * k], high = ranges[2 * k + 1];
     if (line->is_count && !(low >= line->first[k] && high <= line->first[k] + (double)line->extents[k] - 1)) {
-      return refuse(err, "statistic", line->name, "a number of its cells can be beyond what it is declared to be");
+      return refuse(err, "statistic", line->name,
+                    "a number of its cells can be beyond what it is declared to be");
     }
     if (!line->is_count && !(isfinite(low) && isfinite(high) && low < high)) {
       return refuse(err, "statistic", line->name,
-                    "one record can add any number, or always the same one, by the bounds of the schema: clamp it, fmin(fmax(x, 0), 10)");
+                    "one record can add any number, or always the same one, by the bounds of the schema: "
+                    "clamp it, fmin(fmax(x, 0), 10)");
     }
     publish->lower[k] = line->is_integer ? nearbyint(low) : low;
     publish->upper[k] = line->is_integer ? nearbyint(high) : high;
     publish->n_levels[k] = line->is_count ? line->extents[k] : 0;
   }
   if (!line->is_count && is_discrete && !line->is_integer) {
-    return refuse(err, "mechanism", line->name, "discrete noise goes with counts and sums of ints: take gaussian or laplace");
+    return refuse(err, "mechanism", line->name,
+                  "discrete noise goes with counts and sums of ints: take gaussian or laplace");
   }
   s->step = !line->is_count && is_discrete ? 1 : 0;
   return TACIT_OK;
@@ -216,7 +243,9 @@ static tacit_status_t find_bounds(tacit_publish_t *publish, tacit_error_t *err) 
   const tacit_population_column_t *c = tacit_population_columns(publish->population, &n);
   tacit_population_workspace_t *workspace = NULL;
   double *box = tacit_alloc(2 * n, sizeof *box), *ranges = tacit_alloc(2 * n_marks, sizeof *ranges);
-  tacit_status_t status = box != NULL && ranges != NULL ? tacit_population_workspace_new(&workspace, publish->population, err) : tacit_error_memory(err);
+  tacit_status_t status = box != NULL && ranges != NULL
+                              ? tacit_population_workspace_new(&workspace, publish->population, err)
+                              : tacit_error_memory(err);
   if (status == TACIT_OK) {
     for (size_t j = 0; j < n; j++) {
       box[2 * j] = least_of(&c[j], publish->columns[j]);
@@ -235,11 +264,13 @@ static tacit_status_t find_bounds(tacit_publish_t *publish, tacit_error_t *err) 
 }
 
 tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {parse, choose_line, find_columns, find_bounds};
+  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {parse, choose_line, find_columns,
+                                                                         find_bounds};
   tacit_status_t status = TACIT_OK;
   if (tacit_publish_has(publish, "column") || tacit_publish_has(publish, "step")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "column",
-                           "--column and --step do not go with a program, whose block 'statistic' says what is released");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "column",
+        "--column and --step do not go with a program, whose block 'statistic' says what is released");
   }
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     status = steps[i](publish, err);
@@ -256,7 +287,7 @@ typedef struct packing {
   tacit_records_t *records;
   size_t begin;
   tacit_population_workspace_t **workspaces; /* (n_threads) */
-  double *work;                    /* (n_threads, n_columns + n_marks, 16) */
+  double *work;                              /* (n_threads, n_columns + n_marks, 16) */
   size_t n_work;
 } packing_t;
 
@@ -270,7 +301,8 @@ static void pack_range(void *user, size_t from, size_t to, size_t thread) {
     for (size_t i = 0; i < publish->n_columns * LANES; i++) {
       const tacit_column_schema_t *s = publish->columns[i / LANES];
       const tacit_population_column_t *c = &p->about[i / LANES];
-      double value = p->columns[i / LANES][p->begin + first + (i % LANES < n ? i % LANES : 0)] + first_of(c, s);
+      double value =
+          p->columns[i / LANES][p->begin + first + (i % LANES < n ? i % LANES : 0)] + first_of(c, s);
       x[i] = fmin(fmax(value, least_of(c, s)), most_of(c, s));
     }
     tacit_population_marks(p->workspaces[thread], x, marks);
@@ -295,7 +327,8 @@ static tacit_status_t make_workspaces(packing_t *p, size_t n_threads, tacit_erro
   return status;
 }
 
-tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table,
+                                       tacit_records_t **records, tacit_error_t *err) {
   size_t n, n_threads = publish->limits.n_threads;
   packing_t p = {.publish = publish, .about = tacit_population_columns(publish->population, &n)};
   const tacit_pack_share_t share = {.n_parts = 1,
@@ -310,7 +343,8 @@ tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tac
     p.columns[j] = tacit_table_column(table, publish->names[j]);
     status = p.columns[j] != NULL
                  ? TACIT_OK
-                 : tacit_error_set(err, TACIT_ERR_UNKNOWN, publish->names[j], "the table was read without column '%.64s'", publish->names[j]);
+                 : tacit_error_set(err, TACIT_ERR_UNKNOWN, publish->names[j],
+                                   "the table was read without column '%.64s'", publish->names[j]);
   }
   TACIT_THEN(status, tacit_pack_share(&p.records, &p.begin, table, &share, pack_range, &p, err));
   for (size_t t = 0; p.workspaces != NULL && t < n_threads; t++) {

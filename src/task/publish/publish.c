@@ -48,18 +48,23 @@ void tacit_publish_free(tacit_publish_t *publish) {
   tacit_free(publish);
 }
 
-static tacit_status_t check_stage(const tacit_publish_t *publish, tacit_publish_stage_t stage, const char *name, tacit_error_t *err) {
+static tacit_status_t check_stage(const tacit_publish_t *publish, tacit_publish_stage_t stage,
+                                  const char *name, tacit_error_t *err) {
   return publish->stage == stage
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_STATE, name, "settings, records and the release come in this order, each once: begin another");
+             : tacit_error_set(
+                   err, TACIT_ERR_STATE, name,
+                   "settings, records and the release come in this order, each once: begin another");
 }
 
-tacit_status_t tacit_publish_set(tacit_publish_t *publish, const char *name, const char *text, tacit_error_t *err) {
+tacit_status_t tacit_publish_set(tacit_publish_t *publish, const char *name, const char *text,
+                                 tacit_error_t *err) {
   tacit_status_t status = check_stage(publish, TACIT_PUBLISH_STAGE_SETTINGS, name, err);
   return status == TACIT_OK ? tacit_settings_set(&publish->given, name, text, err) : status;
 }
 
-tacit_status_t tacit_publish_set_schema(tacit_publish_t *publish, const char *text, size_t n, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_publish_set_schema(tacit_publish_t *publish, const char *text, size_t n,
+                                        const char *name, tacit_error_t *err) {
   tacit_status_t status = check_stage(publish, TACIT_PUBLISH_STAGE_SETTINGS, "schema", err);
   if (status == TACIT_OK) {
     tacit_schema_free(publish->schema);
@@ -74,34 +79,43 @@ tacit_status_t tacit_publish_set_schema(tacit_publish_t *publish, const char *te
 static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t *err) {
   const char *out = tacit_publish_value(publish, "out");
   if (tacit_publish_value(publish, "epsilon") == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon", "option --epsilon is needed; see tacit release --help");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon",
+                           "option --epsilon is needed; see tacit release --help");
   }
   if (tacit_publish_value(publish, "statistic") == NULL && !tacit_publish_is_program(publish)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
                            "option --statistic is needed: clamped-mean, counts, moments, score or margins");
   }
   if (out != NULL && access(out, F_OK) == 0) {
-    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it", out);
+    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
+                           out);
   }
   return TACIT_OK;
 }
 
 static tacit_status_t check_ledger(const tacit_publish_t *publish, tacit_error_t *err) {
   if (tacit_publish_value(publish, "ledger") == NULL) {
-    const char *orphan = tacit_publish_has(publish, "data-id") ? "data-id" : tacit_publish_has(publish, "purpose") ? "purpose" : NULL;
-    return orphan == NULL ? TACIT_OK : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
+    const char *orphan = tacit_publish_has(publish, "data-id")   ? "data-id"
+                         : tacit_publish_has(publish, "purpose") ? "purpose"
+                                                                 : NULL;
+    return orphan == NULL
+               ? TACIT_OK
+               : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
   }
-  return !publish->is_seeded ? TACIT_OK
-                             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
-                                               "a seeded release is not private, so that no ledger can account for it: leave out "
-                                               "--ledger");
+  return !publish->is_seeded
+             ? TACIT_OK
+             : tacit_error_set(
+                   err, TACIT_ERR_ARGUMENT, "ledger",
+                   "a seeded release is not private, so that no ledger can account for it: leave out "
+                   "--ledger");
 }
 
 static tacit_status_t check_query_n(const tacit_publish_t *publish, tacit_error_t *err) {
   bool is_public = publish->n_public > 0 || publish->relation == TACIT_RELATION_ADD_REMOVE;
   return is_public ? TACIT_OK
                    : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
-                                     "the number of rows that a query selects is private: say how many there are, if that is public, with "
+                                     "the number of rows that a query selects is private: say how many there "
+                                     "are, if that is public, with "
                                      "--n-public N");
 }
 
@@ -113,31 +127,35 @@ static tacit_status_t read_query(tacit_publish_t *publish, tacit_error_t *err) {
     return TACIT_OK;
   }
   if (source.path != NULL && !tacit_data_source_is_query(&source)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query", "--query only goes with a database, --data odbc:NAME");
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                           "--query only goes with a database, --data odbc:NAME");
   }
   tacit_status_t status = tacit_query_read(query, &publish->query, err);
   return status == TACIT_OK ? check_query_n(publish, err) : status;
 }
 
-/* A query must select as many rows as was said, where their number is public: a refusal would tell of one that is private. */
+/* A query must select as many rows as was said, where their number is public: a refusal would tell of one
+ * that is private. */
 static tacit_status_t take_query(tacit_publish_t *publish, const tacit_table_t *table, tacit_error_t *err) {
   memcpy(publish->query_hash, tacit_table_query_hash(table), sizeof publish->query_hash);
   if (publish->query_hash[0] == '\0') {
     return TACIT_OK;
   }
   tacit_status_t status = check_query_n(publish, err);
-  bool is_stated = publish->relation == TACIT_RELATION_ADD_REMOVE || tacit_table_n_rows(table) == publish->n_public;
+  bool is_stated =
+      publish->relation == TACIT_RELATION_ADD_REMOVE || tacit_table_n_rows(table) == publish->n_public;
   return status != TACIT_OK || is_stated
              ? status
-             : tacit_error_set(
-                   err, TACIT_ERR_DATA, "n-public",
-                   "the query selects another number of rows than --n-public says: it is public and must be known beforehand; nothing was "
-                   "spent");
+             : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
+                               "the query selects another number of rows than --n-public says: it is public "
+                               "and must be known beforehand; nothing was "
+                               "spent");
 }
 
 /* The statistic by its name, where no program says what it is. */
 static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
-  static const char *const names[] = {"clamped-mean", "counts", "moments", "score", "margins"}; /* as tacit_statistic_kind_t */
+  static const char *const names[] = {"clamped-mean", "counts", "moments", "score",
+                                      "margins"}; /* as tacit_statistic_kind_t */
   const char *name = tacit_publish_value(publish, "statistic");
   tacit_nearest_t nearest = {.name = name};
   char hint[TACIT_HINT_SIZE];
@@ -145,11 +163,15 @@ static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
     return !tacit_publish_has(publish, "margin")
                ? TACIT_OK
                : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
-                                 "--margin goes with --statistic margins, not with a program, whose lines say what is counted");
+                                 "--margin goes with --statistic margins, not with a program, whose lines "
+                                 "say what is counted");
   }
-  const char *of_programs = tacit_publish_has(publish, "set") ? "set" : tacit_publish_has(publish, "public") ? "public" : NULL;
+  const char *of_programs = tacit_publish_has(publish, "set")      ? "set"
+                            : tacit_publish_has(publish, "public") ? "public"
+                                                                   : NULL;
   if (of_programs != NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_programs, "--%s goes with a program, FILE.stan", of_programs);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_programs, "--%s goes with a program, FILE.stan",
+                           of_programs);
   }
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (strcmp(names[i], name) == 0) {
@@ -158,9 +180,10 @@ static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
     }
     tacit_nearest_offer(&nearest, names[i]);
   }
-  return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
-                         "option --statistic must be clamped-mean, counts, moments, score or margins, not '%s'%s", name,
-                         tacit_nearest_hint(&nearest, hint));
+  return tacit_error_set(
+      err, TACIT_ERR_ARGUMENT, "statistic",
+      "option --statistic must be clamped-mean, counts, moments, score or margins, not '%s'%s", name,
+      tacit_nearest_hint(&nearest, hint));
 }
 
 static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err) {
@@ -179,8 +202,9 @@ static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err
   publish->is_seeded = tacit_publish_has(publish, "seed");
   if (tacit_publish_has_delta(publish) != tacit_publish_has(publish, "delta")) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "delta",
-                           tacit_publish_has_delta(publish) ? "%s noise needs a --delta far below 1 / number of rows"
-                                              : "%s noise has epsilon alone: leave out --delta",
+                           tacit_publish_has_delta(publish)
+                               ? "%s noise needs a --delta far below 1 / number of rows"
+                               : "%s noise has epsilon alone: leave out --delta",
                            publish->mechanism);
   }
   return check_ledger(publish, err);
@@ -189,46 +213,54 @@ static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err
 /* ---- records ---- */
 
 /* A tacit_packer_t's. */
-static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records, tacit_error_t *err) {
+static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records,
+                           tacit_error_t *err) {
   const tacit_publish_t *publish = user;
   if (publish->line != NULL) {
     return tacit_publish_pack_line(publish, table, records, err);
   }
-  return tacit_table_pack(records, table, publish->names, publish->statistic.n_columns, publish->limits.n_threads,
-                          tacit_publish_value(publish, "scratch"), err);
+  return tacit_table_pack(records, table, publish->names, publish->statistic.n_columns,
+                          publish->limits.n_threads, tacit_publish_value(publish, "scratch"), err);
 }
 
-static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
-  const tacit_packer_t packer = {
-      .pack = pack, .user = publish, .is_whole = tacit_publish_has(publish, "scratch"), .n_threads = publish->limits.n_threads};
+static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_source_t *source,
+                                   tacit_error_t *err) {
+  const tacit_packer_t packer = {.pack = pack,
+                                 .user = publish,
+                                 .is_whole = tacit_publish_has(publish, "scratch"),
+                                 .n_threads = publish->limits.n_threads};
   tacit_table_notes_t notes;
   tacit_table_t *table;
   tacit_records_t *records;
-  tacit_status_t status = tacit_records_collect(&records, &table, source, publish->schema, publish->names, publish->n_columns,
-                                                &packer, &notes, err);
+  tacit_status_t status = tacit_records_collect(&records, &table, source, publish->schema, publish->names,
+                                                publish->n_columns, &packer, &notes, err);
   TACIT_THEN(status, take_query(publish, table, err));
   tacit_table_free(table);
-  TACIT_THEN(status, publish->is_seeded ? tacit_noise_new_seeded_not_private(&publish->noise, publish->seed, err) : tacit_noise_new(&publish->noise, err));
+  TACIT_THEN(status, publish->is_seeded
+                         ? tacit_noise_new_seeded_not_private(&publish->noise, publish->seed, err)
+                         : tacit_noise_new(&publish->noise, err));
   if (status != TACIT_OK) {
     tacit_records_free(records);
     return status;
   }
   tacit_statistic_model(&publish->model, &publish->statistic);
-  status = tacit_curator_new(&publish->curator, records, &publish->model, publish->budget, publish->noise, &publish->limits, err);
+  status = tacit_curator_new(&publish->curator, records, &publish->model, publish->budget, publish->noise,
+                             &publish->limits, err);
   bool is_n_public = publish->relation == TACIT_RELATION_SUBSTITUTE;
   if (status == TACIT_OK && is_n_public) {
     status = tacit_curator_n_units(publish->curator, &publish->n, err);
   }
   if (status == TACIT_OK && is_n_public && publish->n == 0) {
-    status = tacit_error_set(err, TACIT_ERR_DATA, "data", "%s holds no records", tacit_data_source_name(source));
+    status =
+        tacit_error_set(err, TACIT_ERR_DATA, "data", "%s holds no records", tacit_data_source_name(source));
   }
   return status;
 }
 
 /* Settings to columns and budget, once. */
 static tacit_status_t settle_settings(tacit_publish_t *publish, tacit_error_t *err) {
-  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {read_settings, tacit_publish_choose_columns, read_query,
-                                                                         tacit_publish_open_budget};
+  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {
+      read_settings, tacit_publish_choose_columns, read_query, tacit_publish_open_budget};
   if (publish->stage == TACIT_PUBLISH_STAGE_COLUMNS) {
     return TACIT_OK;
   }
@@ -244,8 +276,8 @@ static tacit_status_t settle_settings(tacit_publish_t *publish, tacit_error_t *e
   return status;
 }
 
-tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schema_t **schema, const char *const **columns, size_t *n,
-                                     tacit_error_t *err) {
+tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schema_t **schema,
+                                     const char *const **columns, size_t *n, tacit_error_t *err) {
   tacit_status_t status = settle_settings(publish, err);
   if (status == TACIT_OK) {
     *schema = publish->schema;
@@ -255,28 +287,37 @@ tacit_status_t tacit_publish_columns(tacit_publish_t *publish, const tacit_schem
   return status;
 }
 
-/* Noise beside what all records together could change, from which on it is said: by what is public of them alone. */
+/* Noise beside what all records together could change, from which on it is said: by what is public of them
+ * alone. */
 static const double share_swamped = 0.1;
 
 static void put_swamped(tacit_publish_t *publish) {
   size_t n_values = tacit_statistic_n_values(&publish->statistic), n_margins = publish->statistic.n_margins;
-  bool has_cells = publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
+  bool has_cells =
+      publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
   double sd = publish->noise_multiplier *
-              (tacit_publish_has_delta(publish) ? 1 : sqrt(2)); /* in what one record can change; of Laplace noise the sd is sqrt 2 scales */
-  double n_cells = has_cells ? (double)n_values / (n_margins > 0 ? (double)n_margins : 1) : 1, share = sd * n_cells / (double)publish->n;
+              (tacit_publish_has_delta(publish)
+                   ? 1
+                   : sqrt(2)); /* in what one record can change; of Laplace noise the sd is sqrt 2 scales */
+  double n_cells = has_cells ? (double)n_values / (n_margins > 0 ? (double)n_margins : 1) : 1,
+         share = sd * n_cells / (double)publish->n;
   if (share > share_swamped) {
     tacit_text_printf(&publish->warnings,
-                      "warning: the noise is likely to swamp what is released: its sd is %.2g times what %s; about %.2g times the epsilon or the "
+                      "warning: the noise is likely to swamp what is released: its sd is %.2g times what %s; "
+                      "about %.2g times the epsilon or the "
                       "records would do\n",
-                      share, has_cells ? "an average cell holds" : "all records together can change", tacit_number_round_up(share / share_swamped));
+                      share, has_cells ? "an average cell holds" : "all records together can change",
+                      tacit_number_round_up(share / share_swamped));
   }
 }
 
-tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source, tacit_error_t *err) {
+tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source,
+                                         tacit_error_t *err) {
   tacit_status_t status = settle_settings(publish, err);
   tacit_data_source_t settled = tacit_data_source_settle(source, &publish->given, publish->query);
   if (status == TACIT_OK && settled.path == NULL && settled.stream == NULL) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
+    status =
+        tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
   }
   if (status != TACIT_OK) {
     if (source->stream != NULL && source->stream->release != NULL) {
@@ -301,8 +342,8 @@ tacit_status_t tacit_publish_read(tacit_publish_t *publish, const char *path, ta
   return tacit_publish_read_source(publish, &(tacit_data_source_t){.path = path}, err);
 }
 
-tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish, struct ArrowArrayStream *stream, const tacit_stream_watch_t *watch,
-                                         tacit_error_t *err) {
+tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish, struct ArrowArrayStream *stream,
+                                         const tacit_stream_watch_t *watch, tacit_error_t *err) {
   return tacit_publish_read_source(publish, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }
 
@@ -322,7 +363,8 @@ static void say_spent(tacit_publish_t *publish) {
   if (publish->is_seeded) {
     tacit_text_printf(to, "NOT PRIVATE: its noise can be repeated by whoever knows the seed\n");
   } else {
-    tacit_text_printf(to, "cost: epsilon %s at delta %s (relation %s, unit row)\n", tacit_number_format(publish->epsilon, numbers[0]),
+    tacit_text_printf(to, "cost: epsilon %s at delta %s (relation %s, unit row)\n",
+                      tacit_number_format(publish->epsilon, numbers[0]),
                       tacit_number_format(publish->delta, numbers[1]), tacit_publish_relation(publish));
     if (publish->spend.id == 0) {
       tacit_text_printf(to, TACIT_BUDGET_FORGOTTEN);
@@ -347,8 +389,8 @@ tacit_status_t tacit_publish_run(tacit_publish_t *publish, tacit_error_t *err) {
   if (status != TACIT_OK) {
     return status;
   }
-  status = tacit_curator_release_statistic(publish->curator, &publish->statistic, publish->noise_multiplier, publish->values,
-                                           publish->scales, err);
+  status = tacit_curator_release_statistic(publish->curator, &publish->statistic, publish->noise_multiplier,
+                                           publish->values, publish->scales, err);
   tacit_publish_settle(publish);
   TACIT_THEN(status, tacit_publish_render(publish, err));
   if (status == TACIT_OK) {
@@ -358,9 +400,7 @@ tacit_status_t tacit_publish_run(tacit_publish_t *publish, tacit_error_t *err) {
   return status;
 }
 
-static bool is_run(const tacit_publish_t *publish) {
-  return publish->stage == TACIT_PUBLISH_STAGE_RUN;
-}
+static bool is_run(const tacit_publish_t *publish) { return publish->stage == TACIT_PUBLISH_STAGE_RUN; }
 
 const char *tacit_publish_yaml(const tacit_publish_t *publish) {
   return is_run(publish) ? publish->yaml.data : NULL;

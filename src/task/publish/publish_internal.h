@@ -1,4 +1,5 @@
-/* The parts of a released statistic: what is asked for, the noise that the budget buys, the ledger, the file. */
+/* The parts of a released statistic: what is asked for, the noise that the budget buys, the ledger, the file.
+ */
 #ifndef TACIT_PUBLISH_INTERNAL_H
 #define TACIT_PUBLISH_INTERNAL_H
 
@@ -34,12 +35,13 @@ struct tacit_publish {
   char query_hash[TACIT_QUERY_HASH_SIZE];
   tacit_curator_settings_t limits;
   tacit_schema_t *schema;
-  tacit_population_t *population; /* of a program; else NULL */
+  tacit_population_t *population;           /* of a program; else NULL */
   const tacit_population_statistic_t *line; /* the one that is released */
   size_t n_columns;
   const tacit_column_schema_t *columns[TACIT_PUBLISH_MAX_COLUMNS]; /* moments, score: the response last */
-  const char *names[TACIT_PUBLISH_MAX_COLUMNS]; /* of those columns */
-  double lower[TACIT_PUBLISH_MAX_COLUMNS], upper[TACIT_PUBLISH_MAX_COLUMNS]; /* of what is counted or summed */
+  const char *names[TACIT_PUBLISH_MAX_COLUMNS];                    /* of those columns */
+  double lower[TACIT_PUBLISH_MAX_COLUMNS],
+      upper[TACIT_PUBLISH_MAX_COLUMNS]; /* of what is counted or summed */
   size_t n_levels[TACIT_PUBLISH_MAX_COLUMNS];
   uint32_t margins[TACIT_PUBLISH_MAX_MARGINS];
   tacit_relation_t relation; /* the schema's; all but margins: substitute */
@@ -67,10 +69,12 @@ static inline const char *tacit_publish_what(const tacit_publish_t *publish) {
   return publish->line != NULL ? publish->line->name : tacit_publish_value(publish, "statistic");
 }
 
-/* program.c: is the formula the file of a program? What its line is of; records that it is then the statistic of. */
+/* program.c: is the formula the file of a program? What its line is of; records that it is then the statistic
+ * of. */
 bool tacit_publish_is_program(const tacit_publish_t *publish);
 TACIT_MUST_USE tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table, tacit_records_t **records,
+TACIT_MUST_USE tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish,
+                                                      const tacit_table_t *table, tacit_records_t **records,
                                                       tacit_error_t *err);
 
 static inline const char *tacit_publish_relation(const tacit_publish_t *publish) {
@@ -83,7 +87,8 @@ TACIT_MUST_USE tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publ
 bool tacit_publish_has_delta(const tacit_publish_t *publish);
 /* The least noise that the budget allows, and the budget. */
 TACIT_MUST_USE tacit_status_t tacit_publish_open_budget(tacit_publish_t *publish, tacit_error_t *err);
-/* The price in the ledger, where one is given; afterwards lowered to what was charged: all of it, or nothing. */
+/* The price in the ledger, where one is given; afterwards lowered to what was charged: all of it, or nothing.
+ */
 TACIT_MUST_USE tacit_status_t tacit_publish_reserve(tacit_publish_t *publish, tacit_error_t *err);
 void tacit_publish_settle(tacit_publish_t *publish);
 /* publish->yaml <- what was released. */

@@ -27,7 +27,8 @@ static void put_number(tacit_text_t *text, double value) {
   tacit_text_printf(text, "%s", tacit_number_exact(value, number));
 }
 
-static void put_numbers(tacit_text_t *text, const char *key, const double *values, size_t n, double unit, bool is_list) {
+static void put_numbers(tacit_text_t *text, const char *key, const double *values, size_t n, double unit,
+                        bool is_list) {
   tacit_text_printf(text, "%s: %s", key, is_list ? "[" : "");
   for (size_t j = 0; j < n; j++) {
     tacit_text_printf(text, j == 0 ? "" : j % 8 == 0 ? ",\n      " : ", ");
@@ -49,7 +50,8 @@ static void put_levels(tacit_text_t *text, const tacit_column_schema_t *column) 
 
 /* Names, and for counts the levels too: in the order of the values. */
 static void put_columns(tacit_text_t *text, const tacit_publish_t *publish) {
-  bool is_counts = publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
+  bool is_counts =
+      publish->statistic.kind == TACIT_STATISTIC_COUNTS || publish->statistic.kind == TACIT_STATISTIC_MARGINS;
   tacit_text_printf(text, is_counts ? "factors: {" : "columns: [");
   for (size_t j = 0; j < publish->statistic.n_columns; j++) {
     tacit_text_printf(text, j == 0 ? "" : ", ");
@@ -67,8 +69,8 @@ static void put_privacy(tacit_text_t *text, const tacit_publish_t *publish) {
   put_number(text, publish->epsilon);
   tacit_text_printf(text, "\n  delta: ");
   put_number(text, publish->delta);
-  tacit_text_printf(text, "\n  relation: %s\n  unit: row\n  is_private: %s\n", tacit_publish_relation(publish),
-                    publish->is_seeded ? "false" : "true");
+  tacit_text_printf(text, "\n  relation: %s\n  unit: row\n  is_private: %s\n",
+                    tacit_publish_relation(publish), publish->is_seeded ? "false" : "true");
   tacit_text_printf(text, "  dataset: ");
   put_quoted(text, tacit_schema_dataset(publish->schema));
   tacit_text_printf(text, "\n");
@@ -108,11 +110,19 @@ static void put_statistic(tacit_text_t *text, const tacit_publish_t *publish) {
   bool is_counts = s->kind == TACIT_STATISTIC_COUNTS, is_score = s->kind == TACIT_STATISTIC_SCORE;
   bool is_products = is_score || s->kind == TACIT_STATISTIC_PRODUCTS;
   bool is_sum = !is_products && (is_counts || s->step > 0);
-  double unit = is_sum ? 1 : (double)publish->n; /* means, but on a lattice the sum itself: a mean may have no exact decimals */
+  double unit =
+      is_sum ? 1
+             : (double)
+                   publish->n; /* means, but on a lattice the sum itself: a mean may have no exact decimals */
   tacit_text_printf(text, "statistic: %s\n",
-                    is_score ? "logistic-score" : is_products ? "regression-moments" : is_counts ? "counts" : is_sum ? "sum" : "mean");
+                    is_score      ? "logistic-score"
+                    : is_products ? "regression-moments"
+                    : is_counts   ? "counts"
+                    : is_sum      ? "sum"
+                                  : "mean");
   put_columns(text, publish);
-  put_numbers(text, "value", publish->values, tacit_statistic_n_values(s), unit, s->kind != TACIT_STATISTIC_SUM);
+  put_numbers(text, "value", publish->values, tacit_statistic_n_values(s), unit,
+              s->kind != TACIT_STATISTIC_SUM);
   if (!is_counts) {
     put_numbers(text, "lower", publish->lower, s->n_columns, 1, is_products);
     put_numbers(text, "upper", publish->upper, s->n_columns, 1, is_products);
@@ -128,7 +138,8 @@ static void put_statistic(tacit_text_t *text, const tacit_publish_t *publish) {
 static void put_line(tacit_text_t *text, const tacit_publish_t *publish) {
   size_t n = tacit_statistic_n_values(&publish->statistic);
   tacit_text_printf(text,
-                    "# Of the block 'statistic' of a program: tacit infer PROGRAM.stan --statistic THIS\nstatistics:\n  %s:\n    mechanism: %s\n    ",
+                    "# Of the block 'statistic' of a program: tacit infer PROGRAM.stan --statistic "
+                    "THIS\nstatistics:\n  %s:\n    mechanism: %s\n    ",
                     publish->line->name, publish->mechanism);
   put_numbers(text, "scale", publish->scales, 1, 1, false);
   tacit_text_printf(text, "    ");
@@ -139,9 +150,12 @@ static void put_line(tacit_text_t *text, const tacit_publish_t *publish) {
 tacit_status_t tacit_publish_render(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_text_t *text = &publish->yaml;
   tacit_text_printf(text, "# Written by tacit %s release. %s\n", tacit_version(),
-                    publish->is_seeded ? "NOT PRIVATE: its noise can be repeated by whoever knows the seed."
-                                       : "Noise included: what is below may be published at the cost stated under privacy.");
-  (publish->line != NULL ? put_line : publish->statistic.kind == TACIT_STATISTIC_MARGINS ? put_margins : put_statistic)(text, publish);
+                    publish->is_seeded
+                        ? "NOT PRIVATE: its noise can be repeated by whoever knows the seed."
+                        : "Noise included: what is below may be published at the cost stated under privacy.");
+  (publish->line != NULL                                ? put_line
+   : publish->statistic.kind == TACIT_STATISTIC_MARGINS ? put_margins
+                                                        : put_statistic)(text, publish);
   put_privacy(text, publish);
   return text->failed ? tacit_error_memory(err) : TACIT_OK;
 }

@@ -9,7 +9,8 @@
 static const double pure_delta = 1e-300;
 
 bool tacit_publish_has_delta(const tacit_publish_t *publish) {
-  return publish->statistic.noise == TACIT_STATISTIC_GAUSSIAN || publish->statistic.noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN;
+  return publish->statistic.noise == TACIT_STATISTIC_GAUSSIAN ||
+         publish->statistic.noise == TACIT_STATISTIC_DISCRETE_GAUSSIAN;
 }
 
 /* The least noise that the budget allows. */
@@ -81,7 +82,8 @@ tacit_status_t tacit_publish_reserve(tacit_publish_t *publish, tacit_error_t *er
                                    .artefact = artefact.data,
                                    .events = &event,
                                    .n_events = 1};
-  tacit_status_t status = purpose.failed || artefact.failed ? tacit_error_memory(err) : tacit_ledger_open(&ledger, path, err);
+  tacit_status_t status =
+      purpose.failed || artefact.failed ? tacit_error_memory(err) : tacit_ledger_open(&ledger, path, err);
   TACIT_THEN(status, tacit_ledger_reserve(ledger, &request, &publish->spend, err));
   tacit_ledger_close(ledger);
   tacit_text_clear(&purpose);
@@ -102,6 +104,7 @@ void tacit_publish_settle(tacit_publish_t *publish) {
   TACIT_THEN(status, tacit_ledger_settle(ledger, &publish->spend, &event, n > 0, &err));
   tacit_ledger_close(ledger);
   if (status != TACIT_OK) {
-    tacit_text_printf(&publish->unsettled, "warning: the ledger keeps all that was reserved for this release: %s\n", err.message);
+    tacit_text_printf(&publish->unsettled,
+                      "warning: the ledger keeps all that was reserved for this release: %s\n", err.message);
   }
 }

@@ -1,4 +1,5 @@
-/* The answer in a reader's terms: effects per round step of a column, one sentence about them, and what privacy cost them. */
+/* The answer in a reader's terms: effects per round step of a column, one sentence about them, and what
+ * privacy cost them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,8 @@ enum { MAX_IN_SENTENCE = 4 };
 
 static const double log_2 = 0.69314718055994530942;
 
-/* How a family's coefficients are read: on which quantity of the response they act, and whether they multiply it. */
+/* How a family's coefficients are read: on which quantity of the response they act, and whether they multiply
+ * it. */
 typedef struct reading {
   const char *family, *before, *axis; /* "Odds of " death; heading of the picture */
   bool is_ratio;
@@ -56,8 +58,10 @@ static size_t logged_name(const char *label) {
   return strncmp(label, "log(", 4) == 0 && n > 5 && strcspn(label + 4, "()") == n - 5 ? n - 5 : 0;
 }
 
-/* Coefficient j for the step that is read: a doubling where the term is a logarithm, else about one sd of the feature; a level as it is. */
-static void describe(const tacit_report_t *report, const tacit_summary_t *summaries, size_t j, tacit_effect_t *effect) {
+/* Coefficient j for the step that is read: a doubling where the term is a logarithm, else about one sd of the
+ * feature; a level as it is. */
+static void describe(const tacit_report_t *report, const tacit_summary_t *summaries, size_t j,
+                     tacit_effect_t *effect) {
   const char *label = report->labels[j];
   double sd = report->evidence->feature_sd[j], by = 1;
   size_t n_logged = sd > 0 ? logged_name(label) : 0;
@@ -68,22 +72,26 @@ static void describe(const tacit_report_t *report, const tacit_summary_t *summar
     tacit_text_t amount = {0};
     by = round_step(sd);
     tacit_text_shortest(&amount, by);
-    const char *units = report->units != NULL ? report->units(report->units_of, label) : NULL, *step = amount.data != NULL ? amount.data : "";
-    snprintf(effect->text, sizeof effect->text, "per %s%s%s of %s", step, units != NULL ? " " : "", units != NULL ? units : "", label);
+    const char *units = report->units != NULL ? report->units(report->units_of, label) : NULL,
+               *step = amount.data != NULL ? amount.data : "";
+    snprintf(effect->text, sizeof effect->text, "per %s%s%s of %s", step, units != NULL ? " " : "",
+             units != NULL ? units : "", label);
     tacit_text_clear(&amount);
   } else {
     snprintf(effect->text, sizeof effect->text, "%s", label);
   }
   effect->is_level = !(sd > 0);
   effect->summary = summaries[j];
-  double *const fields[] = {&effect->summary.mean, &effect->summary.sd,  &effect->summary.q5,   &effect->summary.q50,
-                            &effect->summary.q95,  &effect->summary.q2_5, &effect->summary.q97_5};
+  double *const fields[] = {&effect->summary.mean, &effect->summary.sd,  &effect->summary.q5,
+                            &effect->summary.q50,  &effect->summary.q95, &effect->summary.q2_5,
+                            &effect->summary.q97_5};
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
     *fields[i] *= by;
   }
 }
 
-size_t tacit_report_effects(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_effect_t *effects) {
+size_t tacit_report_effects(const tacit_report_t *report, const tacit_summary_t *summaries,
+                            tacit_effect_t *effects) {
   size_t n = 0;
   for (size_t j = 1; j < report->draws->n_reported && j < report->evidence->n_terms; j++) {
     describe(report, summaries, j, &effects[n++]);
@@ -93,7 +101,8 @@ size_t tacit_report_effects(const tacit_report_t *report, const tacit_summary_t 
 
 /* ---- the picture ---- */
 
-void tacit_figure_effects(const tacit_report_t *report, const tacit_effect_t *effects, size_t n, tacit_text_t *text) {
+void tacit_figure_effects(const tacit_report_t *report, const tacit_effect_t *effects, size_t n,
+                          tacit_text_t *text) {
   const reading_t *reading = reading_of(report->family);
   const char **labels = tacit_alloc(n, sizeof *labels);
   tacit_summary_t *summaries = tacit_alloc(n, sizeof *summaries);
@@ -104,7 +113,9 @@ void tacit_figure_effects(const tacit_report_t *report, const tacit_effect_t *ef
       labels[i] = effects[i].text;
       summaries[i] = effects[i].summary;
     }
-    tacit_text_printf(text, "<h2>Effects</h2>\n<p>%s: median, 90 %% interval (thick) and 95 %% interval (thin).</p>\n", reading->axis);
+    tacit_text_printf(
+        text, "<h2>Effects</h2>\n<p>%s: median, 90 %% interval (thick) and 95 %% interval (thin).</p>\n",
+        reading->axis);
     tacit_figure_intervals(labels, summaries, n, reading->is_ratio, text);
   }
   tacit_free(labels);
@@ -142,7 +153,8 @@ static double clearness(const tacit_effect_t *effect) {
 static bool is_among_clearest(const tacit_effect_t *effects, size_t n, size_t i) {
   size_t n_clearer = 0;
   for (size_t k = 0; k < n; k++) {
-    n_clearer += clearness(&effects[k]) > clearness(&effects[i]) || (k < i && !(clearness(&effects[k]) < clearness(&effects[i])));
+    n_clearer += clearness(&effects[k]) > clearness(&effects[i]) ||
+                 (k < i && !(clearness(&effects[k]) < clearness(&effects[i])));
   }
   return n_clearer < MAX_IN_SENTENCE;
 }
@@ -157,7 +169,8 @@ static void response(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_html(text, name);
 }
 
-void tacit_report_answer(const tacit_report_t *report, const tacit_effect_t *effects, size_t n, tacit_text_t *text) {
+void tacit_report_answer(const tacit_report_t *report, const tacit_effect_t *effects, size_t n,
+                         tacit_text_t *text) {
   const reading_t *reading = reading_of(report->family);
   size_t n_said = n < MAX_IN_SENTENCE ? n : MAX_IN_SENTENCE, said = 0;
   tacit_text_printf(text, "<p class=\"answer\">%s", reading->before);
@@ -172,7 +185,8 @@ void tacit_report_answer(const tacit_report_t *report, const tacit_effect_t *eff
       tacit_text_printf(text, said == n_said ? "" : said + 1 == n_said ? " and by " : ", by ");
     }
   }
-  tacit_text_printf(text, ". In brackets: 90 %% intervals%s.</p>\n", n > n_said ? "; the other effects are in the picture" : "");
+  tacit_text_printf(text, ". In brackets: 90 %% intervals%s.</p>\n",
+                    n > n_said ? "; the other effects are in the picture" : "");
 }
 
 /* "Privacy noise widened the intervals by 15 to 23 %." */
@@ -189,8 +203,10 @@ void tacit_report_cost(const tacit_report_t *report, tacit_text_t *text) {
     return;
   }
   bool is_percent = largest < 2;
-  int from = (int)lround(is_percent ? 100 * fmax(least - 1, 0) : 10 * least), to = (int)lround(is_percent ? 100 * fmax(largest - 1, 0) : 10 * largest);
-  tacit_text_printf(text, is_percent ? "Privacy noise widened the intervals by " : "Privacy noise made the intervals ");
+  int from = (int)lround(is_percent ? 100 * fmax(least - 1, 0) : 10 * least),
+      to = (int)lround(is_percent ? 100 * fmax(largest - 1, 0) : 10 * largest);
+  tacit_text_printf(text, is_percent ? "Privacy noise widened the intervals by "
+                                     : "Privacy noise made the intervals ");
   if (from < to) {
     tacit_text_fixed(text, is_percent ? from : from / 10., is_percent ? 0 : 1);
     tacit_text_printf(text, " to ");

@@ -18,11 +18,12 @@ static void csv_number(tacit_text_t *text, double x) {
 void tacit_report_summary_csv(const tacit_report_t *report, const tacit_summary_t *summaries,
                               tacit_text_t *text) {
   bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
-  tacit_text_printf(text, "name,mean,mcse_mean,sd,q5,q50,q95,ess_bulk,ess_tail,rhat%s\n", has_priors ? ",prior_sd,prior_share" : "");
+  tacit_text_printf(text, "name,mean,mcse_mean,sd,q5,q50,q95,ess_bulk,ess_tail,rhat%s\n",
+                    has_priors ? ",prior_sd,prior_share" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
     const tacit_summary_t *s = &summaries[j];
-    const double values[] = {s->mean, s->mcse_mean, s->sd,       s->q5,  s->q50,
-                             s->q95,  s->ess_bulk,  s->ess_tail, s->rhat, s->prior_sd, s->prior_share};
+    const double values[] = {s->mean,     s->mcse_mean, s->sd,   s->q5,       s->q50,        s->q95,
+                             s->ess_bulk, s->ess_tail,  s->rhat, s->prior_sd, s->prior_share};
     tacit_text_printf(text, "%s", report->names[j]);
     for (size_t k = 0; k < sizeof values / sizeof values[0] - (has_priors ? 0 : 2); k++) {
       tacit_text_append(text, ",", 1);
@@ -58,7 +59,8 @@ static void json_event(const tacit_event_t *event, tacit_text_t *text) {
   char spec[TACIT_EVENT_TEXT_SIZE];
   bool is_gaussian = event->kind == TACIT_EVENT_GAUSSIAN && event->sampling == TACIT_SAMPLING_NONE;
   tacit_event_format(event, spec);
-  tacit_text_printf(text, "\n    {\"mechanism\": \"%.*s\", \"event\": \"%s\"", (int)strcspn(spec, ":"), spec, spec);
+  tacit_text_printf(text, "\n    {\"mechanism\": \"%.*s\", \"event\": \"%s\"", (int)strcspn(spec, ":"), spec,
+                    spec);
   if (is_gaussian) {
     tacit_text_printf(text, ", \"noise_multiplier\": ");
     tacit_text_json_number(text, event->noise_multiplier);
@@ -186,7 +188,8 @@ static void json_evidence(const tacit_report_t *report, tacit_text_t *text) {
     const tacit_check_t *check = &evidence->checks.items[i];
     const tacit_check_info_t *info = tacit_check_info(check->id);
     tacit_text_printf(text, "%s\n    {\"id\": \"%s\", \"term\": ", i > 0 ? "," : "[", info->name);
-    tacit_text_json_string(text, check->term < report->draws->n_reported ? report->labels[check->term] : check->subject);
+    tacit_text_json_string(text, check->term < report->draws->n_reported ? report->labels[check->term]
+                                                                         : check->subject);
     tacit_text_printf(text, ", \"statistic\": ");
     tacit_text_json_number(text, check->statistic);
     tacit_text_printf(text, ", \"threshold\": ");
@@ -194,7 +197,10 @@ static void json_evidence(const tacit_report_t *report, tacit_text_t *text) {
     tacit_text_printf(text, ", \"false_alarm\": ");
     tacit_text_json_number(text, info->false_alarm);
     bool is_problem = info->severity == TACIT_SEVERITY_PROBLEM;
-    tacit_text_printf(text, ", \"verdict\": \"%s\"}", !tacit_check_is_flagged(check) ? "fine" : is_problem ? "problem" : "warning");
+    tacit_text_printf(text, ", \"verdict\": \"%s\"}",
+                      !tacit_check_is_flagged(check) ? "fine"
+                      : is_problem                   ? "problem"
+                                                     : "warning");
   }
   tacit_text_printf(text, evidence->checks.n > 0 ? "\n  ]" : "[]");
   json_key(text, "prior");
@@ -255,7 +261,8 @@ static void yaml_list(const tacit_report_t *report, const char *name, tacit_text
   tacit_text_append(text, "]", 1);
 }
 
-static void yaml_extra(const tacit_report_t *report, const char *name, const char *value, tacit_text_t *text) {
+static void yaml_extra(const tacit_report_t *report, const char *name, const char *value,
+                       tacit_text_t *text) {
   if (count_of_name(report, name) == 0 && value[0] != '\0') {
     tacit_text_printf(text, "%s: ", name);
     tacit_text_yaml_scalar(text, value);

@@ -1,4 +1,5 @@
-/* Small panels of the page: the expected response along one term, and what a check found in tenths of the predictions. */
+/* Small panels of the page: the expected response along one term, and what a check found in tenths of the
+ * predictions. */
 #include <math.h>
 
 #include <jansson.h>
@@ -15,9 +16,7 @@ static double place(const tacit_axis_t *axis, double value, double from, double 
   return from + (to - from) * fmin(fmax((value - axis->low) / (axis->high - axis->low), 0), 1);
 }
 
-static void put(tacit_text_t *text, double value) {
-  tacit_text_fixed(text, value, 1);
-}
+static void put(tacit_text_t *text, double value) { tacit_text_fixed(text, value, 1); }
 
 static void point(const panel_t *panel, double x, double y, tacit_text_t *text) {
   put(text, place(&panel->x, x, LEFT, RIGHT));
@@ -28,7 +27,8 @@ static void point(const panel_t *panel, double x, double y, tacit_text_t *text) 
 
 static void ticks(const tacit_axis_t *axis, bool is_x, tacit_text_t *text) {
   for (int i = 0; i < axis->n_ticks; i++) {
-    double at = is_x ? place(axis, tacit_axis_tick(axis, i), LEFT, RIGHT) : place(axis, tacit_axis_tick(axis, i), BOTTOM, TOP);
+    double at = is_x ? place(axis, tacit_axis_tick(axis, i), LEFT, RIGHT)
+                     : place(axis, tacit_axis_tick(axis, i), BOTTOM, TOP);
     tacit_text_printf(text, "<path class=\"grid\" d=\"M");
     put(text, is_x ? at : LEFT);
     tacit_text_append(text, " ", 1);
@@ -48,7 +48,8 @@ static void ticks(const tacit_axis_t *axis, bool is_x, tacit_text_t *text) {
 static void begin(const panel_t *panel, const char *what, const char *label, tacit_text_t *text) {
   tacit_text_printf(text, "<figure><figcaption>");
   tacit_text_html(text, label);
-  tacit_text_printf(text, "</figcaption>\n<svg role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"%s", (int)WIDTH, (int)HEIGHT, what);
+  tacit_text_printf(text, "</figcaption>\n<svg role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"%s",
+                    (int)WIDTH, (int)HEIGHT, what);
   tacit_text_html(text, label);
   tacit_text_printf(text, "\">\n");
   ticks(&panel->x, true, text);
@@ -83,11 +84,12 @@ static double number_of(const json_t *object, const char *key) {
   return json_number_value(json_object_get(object, key));
 }
 
-/* By tenth: what was predicted, and the mean residual with what noise, sampling and the posterior explain of it. */
+/* By tenth: what was predicted, and the mean residual with what noise, sampling and the posterior explain of
+ * it. */
 static void bins(const json_t *list, tacit_text_t *text) {
-  tacit_text_printf(text,
-                    "<div class=\"scroll\"><table>\n<tr><th>Predicted from</th><th>to</th><th>About</th><th>Mean predicted</th><th>Mean "
-                    "residual</th><th>SD if the fit is right</th></tr>\n");
+  tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Predicted "
+                          "from</th><th>to</th><th>About</th><th>Mean predicted</th><th>Mean "
+                          "residual</th><th>SD if the fit is right</th></tr>\n");
   for (size_t i = 0; i < json_array_size(list); i++) {
     static const char *const keys[] = {"low", "high", "count", "predicted", "residual", "sd"};
     const json_t *bin = json_array_get(list, i);
@@ -141,22 +143,28 @@ void tacit_figure_check(const char *check_json, tacit_text_t *text) {
   json_t *root = json_loads(check_json, 0, NULL);
   const json_t *list = json_object_get(root, "calibration");
   bool is_program = json_object_get(root, "shape") != NULL;
-  double z = fmax(fmax(number_of(root, "misfit_z"), number_of(root, "by_misfit_z")), is_program ? number_of(root, "shape_z") : 0);
+  double z = fmax(fmax(number_of(root, "misfit_z"), number_of(root, "by_misfit_z")),
+                  is_program ? number_of(root, "shape_z") : 0);
   if (root == NULL || json_array_size(list) == 0) {
     text->failed = true; /* it was looked at when it was read: memory ran out */
   } else {
-    tacit_text_printf(text, "<h2>Calibration</h2>\n<p>%s (z ", z > 4.9 ? "<strong>The fit does not describe these records</strong>"
-                                                              : z > 2  ? "Some sign of misfit, no more than chance can make now and then"
-                                                                       : "Nothing that noise and sampling do not explain");
+    tacit_text_printf(text, "<h2>Calibration</h2>\n<p>%s (z ",
+                      z > 4.9 ? "<strong>The fit does not describe these records</strong>"
+                      : z > 2 ? "Some sign of misfit, no more than chance can make now and then"
+                              : "Nothing that noise and sampling do not explain");
     tacit_text_fixed(text, z, 1);
     tacit_text_printf(text, "). From <code>tacit check</code>, a release of its own: epsilon ");
     tacit_text_number_up(text, number_of(root, "epsilon"), 5);
     tacit_text_printf(text, " at delta ");
     tacit_text_number_up(text, number_of(root, "delta"), 5);
-    tacit_text_printf(text, " on top of the fit's%s. Mean residual%s, in tenths of the predictions; bars are two standard deviations, were "
-                            "the fit right.</p>\n<div class=\"panels\">",
+    tacit_text_printf(text,
+                      " on top of the fit's%s. Mean residual%s, in tenths of the predictions; bars are two "
+                      "standard deviations, were "
+                      "the fit right.</p>\n<div class=\"panels\">",
                       json_is_true(json_object_get(root, "private")) ? "" : ", seeded and so NOT PRIVATE",
-                      is_program ? ", what the fit gives to smaller responses less what it gives to larger ones" : ", observed less predicted");
+                      is_program
+                          ? ", what the fit gives to smaller responses less what it gives to larger ones"
+                          : ", observed less predicted");
     bars(list, text);
     tacit_text_printf(text, "</div>\n");
     bins(list, text);

@@ -1,6 +1,7 @@
 /*
- * Quantities on one axis: the 90 % interval as a thick line, the 95 % one as a thin line, the median as a dot, the numbers beside them.
- * Positions are percentages, so that a row is as wide as there is room while letters and lines keep their size.
+ * Quantities on one axis: the 90 % interval as a thick line, the 95 % one as a thin line, the median as a
+ * dot, the numbers beside them. Positions are percentages, so that a row is as wide as there is room while
+ * letters and lines keep their size.
  */
 #include <math.h>
 
@@ -43,7 +44,8 @@ static void line(tacit_text_t *text, const char *class, double x1, double y1, do
 
 /* ---- where the axis has numbers ---- */
 
-typedef void (*tick_writer)(const plot_t *plot, double percent, bool is_zero, double number, tacit_text_t *text);
+typedef void (*tick_writer)(const plot_t *plot, double percent, bool is_zero, double number,
+                            tacit_text_t *text);
 
 static void grid_line(const plot_t *plot, double percent, bool is_zero, double number, tacit_text_t *text) {
   (void)plot, (void)number;
@@ -70,7 +72,8 @@ static void ratio_ticks(const plot_t *plot, tick_writer write, tacit_text_t *tex
   double last = -INFINITY;
   for (int i = -3 * N_NICE; i < 3 * N_NICE; i++) {
     int k = ((i % N_NICE) + N_NICE) % N_NICE, power = (i - k) / N_NICE;
-    double ratio = power < 0 ? nice[k] / pow(10, -power) : nice[k] * pow(10, power), value = log(ratio), x = percent_of(plot, value);
+    double ratio = power < 0 ? nice[k] / pow(10, -power) : nice[k] * pow(10, power), value = log(ratio),
+           x = percent_of(plot, value);
     bool is_there = value > plot->axis.low && value < plot->axis.high, is_one = i == 0;
     bool is_near_one = fabs(x - percent_of(plot, 0)) <= least_distance;
     if (is_there && (is_one || (x - last > least_distance && !is_near_one))) {
@@ -146,7 +149,8 @@ static plot_t plot_of(const tacit_summary_t *summaries, size_t n, bool is_ratio)
 
 /* ---- on a page: a grid of name, bar and numbers; on a narrow screen the bar is below the other two ---- */
 
-void tacit_figure_intervals(const char *const *labels, const tacit_summary_t *summaries, size_t n, bool is_ratio, tacit_text_t *text) {
+void tacit_figure_intervals(const char *const *labels, const tacit_summary_t *summaries, size_t n,
+                            bool is_ratio, tacit_text_t *text) {
   plot_t plot = plot_of(summaries, n, is_ratio);
   tacit_text_printf(text, "<div class=\"intervals\">\n");
   for (size_t j = 0; j < n; j++) {
@@ -181,11 +185,12 @@ static void lone_text(double x, double y, tacit_text_t *text) {
   tacit_text_printf(text, ">");
 }
 
-static void lone_row(const plot_t *plot, const char *label, const tacit_summary_t *s, double left, size_t y, tacit_text_t *text) {
+static void lone_row(const plot_t *plot, const char *label, const tacit_summary_t *s, double left, size_t y,
+                     tacit_text_t *text) {
   lone_text(left - GAP, (double)y + 16, text);
   tacit_text_html_cut(text, label, MAX_LETTERS);
-  tacit_text_printf(text, "</text><svg x=\"%d\" y=\"%zu\" width=\"%d\" height=\"%d\">\n", (int)left, y, WIDTH - NUMBERS - (int)left,
-                    (int)ROW);
+  tacit_text_printf(text, "</text><svg x=\"%d\" y=\"%zu\" width=\"%d\" height=\"%d\">\n", (int)left, y,
+                    WIDTH - NUMBERS - (int)left, (int)ROW);
   bar(plot, s, text);
   tacit_text_printf(text, "</svg>");
   lone_text(WIDTH, (double)y + 16, text);
@@ -193,23 +198,25 @@ static void lone_row(const plot_t *plot, const char *label, const tacit_summary_
   tacit_text_printf(text, "</text>\n");
 }
 
-tacit_status_t tacit_report_intervals_svg(const char *const *labels, const tacit_summary_t *summaries, size_t n, char **svg,
-                                          tacit_error_t *err) {
+tacit_status_t tacit_report_intervals_svg(const char *const *labels, const tacit_summary_t *summaries,
+                                          size_t n, char **svg, tacit_error_t *err) {
   plot_t plot = plot_of(summaries, n, false);
   double left = (double)(LETTER * letters_of(labels, n) + GAP + 4);
   tacit_text_t text = {0};
   tacit_text_printf(&text,
-                    "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"medians, 90 %% and 95 %% intervals\" "
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"medians, 90 %% and "
+                    "95 %% intervals\" "
                     "width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\">\n"
-                    "<style>text {font: 13px sans-serif} .interval {stroke: #27506f; stroke-width: 4} .wide {stroke: #27506f} "
+                    "<style>text {font: 13px sans-serif} .interval {stroke: #27506f; stroke-width: 4} .wide "
+                    "{stroke: #27506f} "
                     "circle {fill: #27506f} .grid {stroke: #ddd} .zero {stroke: #888}</style>\n"
                     "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
                     (int)WIDTH, TOP + ROW * n + BOTTOM, (int)WIDTH, TOP + ROW * n + BOTTOM);
   for (size_t j = 0; j < n; j++) {
     lone_row(&plot, labels[j], &summaries[j], left, TOP + ROW * j, &text);
   }
-  tacit_text_printf(&text, "<svg x=\"%d\" y=\"%zu\" width=\"%d\" height=\"%d\" overflow=\"visible\">\n", (int)left, TOP + ROW * n,
-                    WIDTH - NUMBERS - (int)left, (int)BOTTOM);
+  tacit_text_printf(&text, "<svg x=\"%d\" y=\"%zu\" width=\"%d\" height=\"%d\" overflow=\"visible\">\n",
+                    (int)left, TOP + ROW * n, WIDTH - NUMBERS - (int)left, (int)BOTTOM);
   ticks(&plot, tick_number, &text);
   tacit_text_printf(&text, "</svg></svg>\n");
   return tacit_text_take(&text, TACIT_OK, svg, err);

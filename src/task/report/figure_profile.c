@@ -15,12 +15,11 @@ static double x_of(const frame_t *frame, double epsilon) {
 
 static double y_of(const frame_t *frame, double delta) {
   double exponent = fmax(delta > 0 ? log10(delta) : -INFINITY, frame->exponent.low);
-  return BOTTOM - (BOTTOM - TOP) * (exponent - frame->exponent.low) / (frame->exponent.high - frame->exponent.low);
+  return BOTTOM -
+         (BOTTOM - TOP) * (exponent - frame->exponent.low) / (frame->exponent.high - frame->exponent.low);
 }
 
-static void number(tacit_text_t *text, double value) {
-  tacit_text_fixed(text, value, 1);
-}
+static void number(tacit_text_t *text, double value) { tacit_text_fixed(text, value, 1); }
 
 static void draw_ticks(const frame_t *frame, tacit_text_t *text) {
   for (int i = 0; i < frame->exponent.n_ticks; i++) {
@@ -59,25 +58,28 @@ static void draw_curve(const frame_t *frame, const tacit_profile_point_t *points
   tacit_text_printf(text, "\"/>\n");
 }
 
-tacit_status_t tacit_report_profile_svg(const tacit_profile_point_t *points, size_t n, char **svg, tacit_error_t *err) {
+tacit_status_t tacit_report_profile_svg(const tacit_profile_point_t *points, size_t n, char **svg,
+                                        tacit_error_t *err) {
   tacit_text_t text = {0};
   frame_t frame = {.epsilon = tacit_axis_make(0, n > 0 ? points[n - 1].epsilon : 1, 8),
                    .exponent = tacit_axis_make(-12, 0, 6)};
   *svg = NULL;
-  tacit_text_printf(&text,
-                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
-                    "font-size=\"13\" role=\"img\" aria-label=\"privacy profile\">\n<rect width=\"100%%\" height=\"100%%\" "
-                    "fill=\"#fff\"/>\n",
-                    (int)WIDTH, (int)HEIGHT);
+  tacit_text_printf(
+      &text,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
+      "font-size=\"13\" role=\"img\" aria-label=\"privacy profile\">\n<rect width=\"100%%\" height=\"100%%\" "
+      "fill=\"#fff\"/>\n",
+      (int)WIDTH, (int)HEIGHT);
   draw_ticks(&frame, &text);
   draw_curve(&frame, points, n, true, &text);
   draw_curve(&frame, points, n, false, &text);
-  tacit_text_printf(&text,
-                    "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">epsilon</text>\n"
-                    "<text transform=\"translate(18 %d) rotate(-90)\" text-anchor=\"middle\">delta</text>\n"
-                    "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"%s\">what is promised</text>\n"
-                    "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#9a6a00\">dashed: no less is true</text>\n</svg>\n",
-                    (LEFT + RIGHT) / 2, BOTTOM + 42, (TOP + BOTTOM) / 2, RIGHT - 8, TOP + 18, tacit_figure_colour(0),
-                    RIGHT - 8, TOP + 36);
+  tacit_text_printf(
+      &text,
+      "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">epsilon</text>\n"
+      "<text transform=\"translate(18 %d) rotate(-90)\" text-anchor=\"middle\">delta</text>\n"
+      "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"%s\">what is promised</text>\n"
+      "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#9a6a00\">dashed: no less is true</text>\n</svg>\n",
+      (LEFT + RIGHT) / 2, BOTTOM + 42, (TOP + BOTTOM) / 2, RIGHT - 8, TOP + 18, tacit_figure_colour(0),
+      RIGHT - 8, TOP + 36);
   return tacit_text_take(&text, TACIT_OK, svg, err);
 }

@@ -5,8 +5,17 @@
 #include "report/report_internal.h"
 
 enum {
-  WIDTH = 900, HEIGHT = 150, TOP = 10, BOTTOM = 22, LEFT = 70, RIGHT = 720, HISTOGRAM = 740, END = 890,
-  N_BINS = 40, MAX_CHAINS = 16, MAX_POINTS = 2400
+  WIDTH = 900,
+  HEIGHT = 150,
+  TOP = 10,
+  BOTTOM = 22,
+  LEFT = 70,
+  RIGHT = 720,
+  HISTOGRAM = 740,
+  END = 890,
+  N_BINS = 40,
+  MAX_CHAINS = 16,
+  MAX_POINTS = 2400
 };
 
 typedef struct panel {
@@ -17,8 +26,8 @@ typedef struct panel {
 
 /* Okabe and Ito's colours, told apart by colour-blind readers too. */
 const char *tacit_figure_colour(size_t chain) {
-  static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
-                                        "#7f7f7f", "#332288"};
+  static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
+                                        "#56b4e9", "#d55e00", "#7f7f7f", "#332288"};
   return colours[chain % (sizeof colours / sizeof colours[0])];
 }
 
@@ -65,8 +74,8 @@ static void draw_chain(const panel_t *panel, size_t chain, tacit_text_t *text) {
   tacit_text_printf(text, "<polyline stroke=\"%s\" points=\"", tacit_figure_colour(chain));
   for (size_t b = 0; b < n_bins; b++) {
     size_t begin = (size_t)((double)b * (double)panel->n_kept / (double)n_bins);
-    size_t end = b + 1 == n_bins ? panel->n_kept
-                                 : (size_t)((double)(b + 1) * (double)panel->n_kept / (double)n_bins);
+    size_t end =
+        b + 1 == n_bins ? panel->n_kept : (size_t)((double)(b + 1) * (double)panel->n_kept / (double)n_bins);
     extremes(panel, chain, begin, end, text);
   }
   tacit_text_printf(text, "\"/>\n");
@@ -110,8 +119,8 @@ static void draw_axes(const panel_t *panel, tacit_text_t *text) {
     tacit_text_printf(text, "</text>\n");
   }
   tacit_text_printf(text, "<text x=\"%d\" y=\"%d\">1</text>", (int)LEFT, HEIGHT - 6);
-  tacit_text_printf(text, "<text text-anchor=\"end\" x=\"%d\" y=\"%d\">draw %zu</text>\n", (int)RIGHT, HEIGHT - 6,
-                    panel->n_kept);
+  tacit_text_printf(text, "<text text-anchor=\"end\" x=\"%d\" y=\"%d\">draw %zu</text>\n", (int)RIGHT,
+                    HEIGHT - 6, panel->n_kept);
 }
 
 void tacit_figure_trace(const tacit_report_t *report, size_t j, tacit_text_t *text) {
@@ -131,8 +140,10 @@ void tacit_figure_trace(const tacit_report_t *report, size_t j, tacit_text_t *te
     }
   }
   panel.axis = tacit_axis_make(low <= high ? low : 0, low <= high ? high : 0, 4);
-  tacit_text_printf(text, "<svg class=\"trace\" role=\"img\" aria-label=\"trace and histogram\" "
-                          "viewBox=\"0 0 %d %d\">\n", (int)WIDTH, (int)HEIGHT);
+  tacit_text_printf(text,
+                    "<svg class=\"trace\" role=\"img\" aria-label=\"trace and histogram\" "
+                    "viewBox=\"0 0 %d %d\">\n",
+                    (int)WIDTH, (int)HEIGHT);
   draw_axes(&panel, text);
   for (size_t c = 0; c < panel.n_chains; c++) {
     draw_chain(&panel, c, text);

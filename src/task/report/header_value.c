@@ -4,7 +4,7 @@
 
 /* What some reader looks for anywhere in a comment line, or strips from a value. */
 static bool starts_signal(const char *s) {
-  static const char *const signals[] = {"inverse mass matrix", "(Warm-up)", "(Sampling)",   "(Total)",
+  static const char *const signals[] = {"inverse mass matrix", "(Warm-up)", "(Sampling)",  "(Total)",
                                         "(Default)",           "diag_e",    "fixed_param", "Elapsed Time"};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     if (strncmp(s, signals[i], strlen(signals[i])) == 0) {

@@ -74,9 +74,7 @@ void tacit_text_number_up(tacit_text_t *text, double x, int digits) {
   append_pointed(text, buffer);
 }
 
-static int magnitude(double x) {
-  return (int)floor(log10(fabs(x)));
-}
+static int magnitude(double x) { return (int)floor(log10(fabs(x))); }
 
 void tacit_text_significant(tacit_text_t *text, double x, int digits) {
   if (append_special(text, x)) {

@@ -33,7 +33,8 @@ static void facts(const tacit_report_t *report, tacit_text_t *text) {
   }
   tacit_text_printf(text, "</dd>");
   fact(text, "Method", report->method);
-  tacit_text_printf(text, ", %zu chain%s of %zu draw%s", n_chains, n_chains == 1 ? "" : "s", n_kept, n_kept == 1 ? "" : "s");
+  tacit_text_printf(text, ", %zu chain%s of %zu draw%s", n_chains, n_chains == 1 ? "" : "s", n_kept,
+                    n_kept == 1 ? "" : "s");
   if (strcmp(report->end, "complete") != 0) {
     tacit_text_printf(text, "; ended early: ");
     tacit_text_html(text, report->end);
@@ -51,7 +52,8 @@ static void facts(const tacit_report_t *report, tacit_text_t *text) {
 
 /* Of a statistic that was released before. */
 static void released_claim(const tacit_report_release_t *release, tacit_text_t *text) {
-  tacit_text_printf(text, "Computed from a released statistic alone: it costs no privacy beyond that release");
+  tacit_text_printf(text,
+                    "Computed from a released statistic alone: it costs no privacy beyond that release");
   if (isfinite(release->epsilon) && isfinite(release->delta)) {
     tacit_text_printf(text, " (&epsilon; = ");
     tacit_text_number_up(text, release->epsilon, 5);
@@ -76,7 +78,9 @@ static void budget_claim(const tacit_report_t *report, tacit_text_t *text) {
   if (!is_row) {
     tacit_text_html(text, report->unit);
   }
-  tacit_text_printf(text, tacit_budget_relation(report->budget) == TACIT_RELATION_SUBSTITUTE ? ", replaced by any other" : ", added or removed");
+  tacit_text_printf(text, tacit_budget_relation(report->budget) == TACIT_RELATION_SUBSTITUTE
+                              ? ", replaced by any other"
+                              : ", added or removed");
 }
 
 static void claim(const tacit_report_t *report, tacit_text_t *text) {
@@ -95,9 +99,7 @@ static void claim(const tacit_report_t *report, tacit_text_t *text) {
   tacit_text_printf(text, ": see the <a href=\"#privacy\">statement</a>.</p>\n");
 }
 
-static bool is_worrying(const tacit_summary_t *s) {
-  return !(s->rhat <= worrying_rhat);
-}
+static bool is_worrying(const tacit_summary_t *s) { return !(s->rhat <= worrying_rhat); }
 
 static void finding(const tacit_finding_t *finding, tacit_text_t *text) {
   bool is_problem = finding->severity == TACIT_SEVERITY_PROBLEM;
@@ -125,9 +127,10 @@ static bool forbids_intervals(const tacit_report_t *report) {
   return report->evidence != NULL && tacit_checks_forbid_intervals(&report->evidence->checks);
 }
 
-/* What comes before any number: whether there is an answer, and what it is; what privacy cost; what is promised; what was checked. */
-static void first_screen(const tacit_report_t *report, const tacit_findings_t *list, const tacit_effect_t *effects, size_t n_effects,
-                         tacit_text_t *text) {
+/* What comes before any number: whether there is an answer, and what it is; what privacy cost; what is
+ * promised; what was checked. */
+static void first_screen(const tacit_report_t *report, const tacit_findings_t *list,
+                         const tacit_effect_t *effects, size_t n_effects, tacit_text_t *text) {
   bool is_bad = list->worst == TACIT_SEVERITY_PROBLEM, is_exposed = !report->is_private;
   tacit_text_printf(text, "<section class=\"banner%s\">\n", is_bad || is_exposed ? " exposed" : "");
   if (is_bad) {
@@ -140,7 +143,8 @@ static void first_screen(const tacit_report_t *report, const tacit_findings_t *l
     tacit_text_printf(text, "<p>");
     tacit_report_cost(report, text);
     if (list->n == 0) {
-      tacit_text_printf(text, "Of %zu kinds of trouble that were looked for, none was seen.", tacit_findings_n_looked_at(checks_of(report)));
+      tacit_text_printf(text, "Of %zu kinds of trouble that were looked for, none was seen.",
+                        tacit_findings_n_looked_at(checks_of(report)));
     }
     tacit_text_printf(text, "</p>\n");
   }
@@ -153,9 +157,7 @@ static void first_screen(const tacit_report_t *report, const tacit_findings_t *l
   }
 }
 
-static void cell_end(tacit_text_t *text) {
-  tacit_text_printf(text, "</td><td>");
-}
+static void cell_end(tacit_text_t *text) { tacit_text_printf(text, "</td><td>"); }
 
 static void estimate_cell(double value, double sd, tacit_text_t *text) {
   cell_end(text);
@@ -171,7 +173,9 @@ static void interval_cell(double from, double to, double sd, tacit_text_t *text)
 
 /* By how much noise widened the interval of each quantity; NULL: not known. */
 static const double *noise_factors(const tacit_report_t *report) {
-  return report->evidence != NULL && report->evidence->n_terms > 0 && report->evidence->noise_factor[0] > 0 ? report->evidence->noise_factor : NULL;
+  return report->evidence != NULL && report->evidence->n_terms > 0 && report->evidence->noise_factor[0] > 0
+             ? report->evidence->noise_factor
+             : NULL;
 }
 
 /* noise_factor 0: without the column; below 0: not known. */
@@ -196,22 +200,29 @@ static size_t n_common(const tacit_report_t *report) {
 
 static void answers(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   const double *noise = noise_factors(report);
-  tacit_text_printf(text, "<section id=\"summary\">\n<h2>Table</h2>\n<div class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th>%s</tr>\n",
-                    noise != NULL ? "<th>By noise</th>" : "");
+  tacit_text_printf(
+      text,
+      "<section id=\"summary\">\n<h2>Table</h2>\n<div "
+      "class=\"scroll\"><table>\n<tr><th>Quantity</th><th>Mean</th><th>90 %% interval</th>%s</tr>\n",
+      noise != NULL ? "<th>By noise</th>" : "");
   for (size_t j = 0; j < n_common(report); j++) {
-    answer_row(report->labels[j], &summaries[j], noise == NULL ? 0 : j < report->evidence->n_terms && noise[j] > 0 ? noise[j] : -1, text);
+    answer_row(report->labels[j], &summaries[j],
+               noise == NULL                                   ? 0
+               : j < report->evidence->n_terms && noise[j] > 0 ? noise[j]
+                                                               : -1,
+               text);
   }
   tacit_text_printf(text, "</table></div>\n");
   if (report->release != NULL && report->release->has_own_effects) {
-    tacit_text_printf(text,
-                      "<p>Coefficients are means over sites; each site's own are below. Sd between sites: how far one site's coefficient typically "
-                      "lies from that mean, in the coefficient's unit.</p>\n");
+    tacit_text_printf(text, "<p>Coefficients are means over sites; each site's own are below. Sd between "
+                            "sites: how far one site's coefficient typically "
+                            "lies from that mean, in the coefficient's unit.</p>\n");
   }
   if (noise != NULL) {
     tacit_text_printf(
-        text,
-        "<p>By noise: intervals are so many times as wide as they would be, had records of the same features been seen without noise, and were the "
-        "model right (what misfit adds counts as noise here). Estimated from what was released.</p>\n");
+        text, "<p>By noise: intervals are so many times as wide as they would be, had records of the same "
+              "features been seen without noise, and were the "
+              "model right (what misfit adds counts as noise here). Estimated from what was released.</p>\n");
   }
   tacit_text_printf(text, "</section>\n");
 }
@@ -239,7 +250,8 @@ static void chain_row(const char *label, const tacit_summary_t *s, bool has_prio
 }
 
 static void intervals(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
-  tacit_text_printf(text, "<h2>Intervals</h2>\n<p>Median, 90 %% interval (thick) and 95 %% interval (thin), each in its own unit.</p>\n");
+  tacit_text_printf(text, "<h2>Intervals</h2>\n<p>Median, 90 %% interval (thick) and 95 %% interval (thin), "
+                          "each in its own unit.</p>\n");
   tacit_figure_intervals(report->labels, summaries, n_common(report), false, text);
 }
 
@@ -251,11 +263,13 @@ static void sites(const tacit_report_t *report, const tacit_summary_t *summaries
   if (labels == NULL || own == NULL) {
     text->failed = true;
   } else {
-    tacit_text_printf(
-        text, "<h2>Site by site</h2>\n<p>%s Median, 90 %% interval (thick) and 95 %% interval (thin), in the quantity's own unit.</p>\n",
-        report->release != NULL && report->release->has_own_effects ? "Each site's own quantities, given the releases of all: what a site tells of "
-                                                                      "itself is drawn towards the mean over sites, the more so the less it tells."
-                                                                    : "What each site has of its own; all else is common to the sites.");
+    tacit_text_printf(text,
+                      "<h2>Site by site</h2>\n<p>%s Median, 90 %% interval (thick) and 95 %% interval "
+                      "(thin), in the quantity's own unit.</p>\n",
+                      report->release != NULL && report->release->has_own_effects
+                          ? "Each site's own quantities, given the releases of all: what a site tells of "
+                            "itself is drawn towards the mean over sites, the more so the less it tells."
+                          : "What each site has of its own; all else is common to the sites.");
     for (size_t k = 0; k < report->n_own; k++) {
       for (size_t i = 0; i < n; i++) {
         labels[i] = report->labels[first + i * report->n_own + k];
@@ -269,11 +283,11 @@ static void sites(const tacit_report_t *report, const tacit_summary_t *summaries
 }
 
 static void curves(const tacit_report_t *report, tacit_text_t *text) {
-  tacit_text_printf(
-      text,
-      "<h2>Along each column</h2>\n<p>%s, other terms %s: median and 90 %% interval, over the public bounds of each column, whether or not there are "
-      "records everywhere.</p>\n<div class=\"panels\">\n",
-      report->curves_of, report->curves_at);
+  tacit_text_printf(text,
+                    "<h2>Along each column</h2>\n<p>%s, other terms %s: median and 90 %% interval, over the "
+                    "public bounds of each column, whether or not there are "
+                    "records everywhere.</p>\n<div class=\"panels\">\n",
+                    report->curves_of, report->curves_at);
   for (size_t i = 0; i < report->n_curves; i++) {
     tacit_figure_curve(&report->curves[i], text);
   }
@@ -303,23 +317,28 @@ static void traces(const tacit_report_t *report, tacit_text_t *text) {
 
 static void chains(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   bool has_priors = tacit_report_has_priors(summaries, report->draws->n_reported);
-  tacit_text_printf(text, "<details><summary>All numbers: spread, %schains, traces</summary>\n<div class=\"scroll\"><table>\n"
-                          "<tr><th>Quantity</th><th>SD</th><th>95 %% interval</th>%s<th>MCSE</th><th>ESS bulk</th><th>ESS tail</th><th>R-hat</th></tr>\n",
-                    has_priors ? "prior, " : "", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "");
+  tacit_text_printf(
+      text,
+      "<details><summary>All numbers: spread, %schains, traces</summary>\n<div class=\"scroll\"><table>\n"
+      "<tr><th>Quantity</th><th>SD</th><th>95 %% interval</th>%s<th>MCSE</th><th>ESS bulk</th><th>ESS "
+      "tail</th><th>R-hat</th></tr>\n",
+      has_priors ? "prior, " : "", has_priors ? "<th>Prior SD</th><th>Prior share</th>" : "");
   for (size_t j = 0; j < report->draws->n_reported; j++) {
     chain_row(report->labels[j], &summaries[j], has_priors, text);
   }
   tacit_text_printf(text, "</table></div>\n");
   if (has_priors) {
-    tacit_text_printf(text,
-                      "<p>Prior share: how much of the posterior's precision is the prior's; near 0 the data speak, near 1 the prior does.</p>\n");
+    tacit_text_printf(text, "<p>Prior share: how much of the posterior's precision is the prior's; near 0 "
+                            "the data speak, near 1 the prior does.</p>\n");
   }
   traces(report, text);
   tacit_text_printf(text, "</details>\n");
 }
 
 static void schema(const tacit_report_t *report, tacit_text_t *text) {
-  tacit_text_printf(text, "<details><summary>Schema: bounds, and levels, of which the first is the reference</summary>\n<pre>");
+  tacit_text_printf(
+      text,
+      "<details><summary>Schema: bounds, and levels, of which the first is the reference</summary>\n<pre>");
   tacit_text_html(text, report->schema);
   tacit_text_printf(text, "</pre></details>\n");
 }
@@ -343,8 +362,9 @@ static void checked(const tacit_report_t *report, tacit_text_t *text) {
 }
 
 static void settings(const tacit_report_t *report, tacit_text_t *text) {
-  tacit_text_printf(text, "<details><summary>Settings</summary>\n<div class=\"scroll\"><table class=\"settings\">\n"
-                          "<tr><th>Setting</th><th>Value</th><th></th></tr>\n");
+  tacit_text_printf(text,
+                    "<details><summary>Settings</summary>\n<div class=\"scroll\"><table class=\"settings\">\n"
+                    "<tr><th>Setting</th><th>Value</th><th></th></tr>\n");
   for (size_t i = 0; i < report->n_settings; i++) {
     tacit_text_printf(text, "<tr><td>");
     tacit_text_html(text, report->settings[i].name);
@@ -356,8 +376,8 @@ static void settings(const tacit_report_t *report, tacit_text_t *text) {
 }
 
 /* Effects where steps are known, else coefficients; sites; curves. */
-static void pictures(const tacit_report_t *report, const tacit_summary_t *summaries, const tacit_effect_t *effects, size_t n_effects,
-                     tacit_text_t *text) {
+static void pictures(const tacit_report_t *report, const tacit_summary_t *summaries,
+                     const tacit_effect_t *effects, size_t n_effects, tacit_text_t *text) {
   if (n_effects > 0) {
     tacit_figure_effects(report, effects, n_effects, text);
   } else {
@@ -365,7 +385,8 @@ static void pictures(const tacit_report_t *report, const tacit_summary_t *summar
   }
 }
 
-static void folded(const tacit_report_t *report, const tacit_summary_t *summaries, bool is_empty, tacit_text_t *text) {
+static void folded(const tacit_report_t *report, const tacit_summary_t *summaries, bool is_empty,
+                   tacit_text_t *text) {
   tacit_text_printf(text, "<h2>Details</h2>\n");
   facts(report, text);
   statement(report, text);
@@ -379,13 +400,17 @@ static void folded(const tacit_report_t *report, const tacit_summary_t *summarie
   settings(report, text);
 }
 
-static void body(const tacit_report_t *report, const tacit_summary_t *summaries, const tacit_findings_t *list, tacit_effect_t *effects,
-                 tacit_text_t *text) {
-  bool is_empty = tacit_draws_n_kept(report->draws) == 0 || report->draws->n_reported == 0, has_answer = !is_empty && !forbids_intervals(report);
-  size_t n_effects = has_answer && tacit_report_has_effects(report) ? tacit_report_effects(report, summaries, effects) : 0;
+static void body(const tacit_report_t *report, const tacit_summary_t *summaries, const tacit_findings_t *list,
+                 tacit_effect_t *effects, tacit_text_t *text) {
+  bool is_empty = tacit_draws_n_kept(report->draws) == 0 || report->draws->n_reported == 0,
+       has_answer = !is_empty && !forbids_intervals(report);
+  size_t n_effects =
+      has_answer && tacit_report_has_effects(report) ? tacit_report_effects(report, summaries, effects) : 0;
   first_screen(report, list, effects, n_effects, text);
   if (forbids_intervals(report)) {
-    tacit_text_printf(text, "<p>No effects, intervals or curves are drawn: a check says that there are none to give.</p>\n");
+    tacit_text_printf(
+        text,
+        "<p>No effects, intervals or curves are drawn: a check says that there are none to give.</p>\n");
   } else if (has_answer) {
     pictures(report, summaries, effects, n_effects, text);
   }
@@ -407,7 +432,8 @@ void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summ
   tacit_findings_t *list = tacit_alloc(1, sizeof *list);
   tacit_effect_t *effects = tacit_alloc(report->draws->n_reported, sizeof *effects);
   if (list == NULL || effects == NULL ||
-      tacit_diagnose_fit(report->draws, report->labels, report->published, checks_of(report), list, &err) != TACIT_OK) {
+      tacit_diagnose_fit(report->draws, report->labels, report->published, checks_of(report), list, &err) !=
+          TACIT_OK) {
     text->failed = true;
   } else {
     head(report, text);

@@ -8,16 +8,19 @@ enum { WIDTH = 340, HEIGHT = 220, LEFT = 52, RIGHT = 330, TOP = 10, BOTTOM = 182
 static const double z95 = 1.6448536269514722;
 
 static const char own_style[] =
-    ".substitute{stroke:var(--data);stroke-width:2.2}.add-remove{stroke:var(--warm);stroke-width:2.2;stroke-dasharray:7 4}\n"
-    ".unkind-substitute{fill:var(--data);opacity:.14}.unkind-add-remove{fill:var(--warm);opacity:.14}.mark{stroke:var(--soft);fill:none}\n"
+    ".substitute{stroke:var(--data);stroke-width:2.2}.add-remove{stroke:var(--warm);stroke-width:2.2;stroke-"
+    "dasharray:7 4}\n"
+    ".unkind-substitute{fill:var(--data);opacity:.14}.unkind-add-remove{fill:var(--warm);opacity:.14}.mark{"
+    "stroke:var(--soft);fill:none}\n"
     ":root{--warm:#b35400}@media (prefers-color-scheme:dark){:root{--warm:#f0a050}}\n"
-    "polyline{stroke-opacity:1}.key svg{display:inline-block;width:2.4rem;height:.7rem;vertical-align:middle;margin:0 .3rem 0 1rem}.key "
+    "polyline{stroke-opacity:1}.key "
+    "svg{display:inline-block;width:2.4rem;height:.7rem;vertical-align:middle;margin:0 .3rem 0 1rem}.key "
     "svg:first-child{margin-left:0}\n"
     "@media print{figure{break-inside:avoid}.panels{grid-template-columns:1fr 1fr}:root{--warm:#b35400}}\n";
 
 typedef struct frame {
-  double low, high;     /* of log widths */
-  double first, last;   /* of log epsilon */
+  double low, high;   /* of log widths */
+  double first, last; /* of log epsilon */
 } frame_t;
 
 static double x_of(const frame_t *frame, double epsilon) {
@@ -41,15 +44,15 @@ static frame_t frame_of(const tacit_plan_page_t *plan, size_t j) {
   double least = width_of(plan, j, 1), most = 2 * least;
   for (int r = 0; r < 2; r++) {
     for (size_t i = 0; i < plan->n_points; i++) {
-      most = fmax(most, fmin(width_of(plan, j, plan->poor[r][i]), 1000 * least)); /* fmax leaves out what is not a number */
+      most = fmax(most, fmin(width_of(plan, j, plan->poor[r][i]),
+                             1000 * least)); /* fmax leaves out what is not a number */
     }
   }
-  return (frame_t){log(least) - 0.15, log(most) + 0.1, log(plan->epsilons[0]), log(plan->epsilons[plan->n_points - 1])};
+  return (frame_t){log(least) - 0.15, log(most) + 0.1, log(plan->epsilons[0]),
+                   log(plan->epsilons[plan->n_points - 1])};
 }
 
-static void number(tacit_text_t *text, double x) {
-  tacit_text_fixed(text, x, 1);
-}
+static void number(tacit_text_t *text, double x) { tacit_text_fixed(text, x, 1); }
 
 static void text_at(tacit_text_t *text, double x, double y, const char *anchor) {
   tacit_text_printf(text, "<text text-anchor=\"%s\" x=\"", anchor);
@@ -78,11 +81,14 @@ static void ticks(const frame_t *frame, bool is_width, tacit_text_t *text) {
   for (int k = -12; k < 13; k++) {
     for (int i = 0; i < 3; i++) {
       double value = nice[i] * pow(10, k), at = log(value);
-      bool is_in = is_width ? at > frame->low && at < frame->high : at > frame->first - 1e-9 && at < frame->last + 1e-9;
+      bool is_in = is_width ? at > frame->low && at < frame->high
+                            : at > frame->first - 1e-9 && at < frame->last + 1e-9;
       double place = is_width ? y_of(frame, value) : x_of(frame, value);
       if (is_in && fabs(place - last) > (is_width ? 18 : 24)) {
-        is_width ? path(text, "grid", LEFT, place, RIGHT, place) : path(text, "grid", place, TOP, place, BOTTOM);
-        text_at(text, is_width ? LEFT - 6 : place, is_width ? place + 4 : BOTTOM + 16, is_width ? "end" : "middle");
+        is_width ? path(text, "grid", LEFT, place, RIGHT, place)
+                 : path(text, "grid", place, TOP, place, BOTTOM);
+        text_at(text, is_width ? LEFT - 6 : place, is_width ? place + 4 : BOTTOM + 16,
+                is_width ? "end" : "middle");
         tacit_text_significant(text, value, 1);
         tacit_text_printf(text, "</text>\n");
         last = place;
@@ -91,7 +97,8 @@ static void ticks(const frame_t *frame, bool is_width, tacit_text_t *text) {
   }
 }
 
-static void points(const tacit_plan_page_t *plan, const frame_t *frame, size_t j, const double *inflation, bool is_backwards, tacit_text_t *text) {
+static void points(const tacit_plan_page_t *plan, const frame_t *frame, size_t j, const double *inflation,
+                   bool is_backwards, tacit_text_t *text) {
   for (size_t k = 0; k < plan->n_points; k++) {
     size_t i = is_backwards ? plan->n_points - 1 - k : k;
     if (isfinite(inflation[i])) {
@@ -122,7 +129,9 @@ static void panel(const tacit_plan_page_t *plan, size_t j, tacit_text_t *text) {
   frame_t frame = frame_of(plan, j);
   tacit_text_printf(text, "<figure><figcaption>");
   tacit_text_html_cut(text, plan->labels[j], MAX_LABEL);
-  tacit_text_printf(text, "</figcaption>\n<svg class=\"widths\" role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"width of the 90 %% interval of ",
+  tacit_text_printf(text,
+                    "</figcaption>\n<svg class=\"widths\" role=\"img\" viewBox=\"0 0 %d %d\" "
+                    "aria-label=\"width of the 90 %% interval of ",
                     (int)WIDTH, (int)HEIGHT);
   tacit_text_html(text, plan->labels[j]);
   tacit_text_printf(text, " against epsilon; the table has the numbers\">\n");
@@ -139,12 +148,14 @@ static void panel(const tacit_plan_page_t *plan, size_t j, tacit_text_t *text) {
 static void key(tacit_text_t *text) {
   tacit_text_printf(text, "<p class=\"key\">");
   for (int r = 0; r < 2; r++) {
-    tacit_text_printf(text, "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>%s</title><polyline class=\"%s\" points=\"0,5 38,5\"/></svg>%s",
+    tacit_text_printf(text,
+                      "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>%s</title><polyline "
+                      "class=\"%s\" points=\"0,5 38,5\"/></svg>%s",
                       relation_name(r), relation_name(r), relation_name(r));
   }
-  tacit_text_printf(text,
-                    "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>without privacy</title><path class=\"zero\" d=\"M0 5H38\"/></svg>without "
-                    "privacy</p>\n");
+  tacit_text_printf(text, "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>without "
+                          "privacy</title><path class=\"zero\" d=\"M0 5H38\"/></svg>without "
+                          "privacy</p>\n");
 }
 
 /* The point of the grid that is nearest to epsilon. */
@@ -169,8 +180,12 @@ static void cell(tacit_text_t *text, double width) {
 static void table_of(const tacit_plan_page_t *plan, int r, tacit_text_t *text) {
   enum { N_COLUMNS = 5 };
   static const double shown[N_COLUMNS] = {0.2, 0.5, 1, 2, 5};
-  tacit_text_printf(text, "<h3>Relation %s%s</h3>\n<div class=\"scroll\"><table>\n<tr><th>Coefficient</th><th>Without privacy</th>", relation_name(r),
-                    (r == 0) == (plan->relation == TACIT_RELATION_SUBSTITUTE) ? ", which the schema says" : "");
+  tacit_text_printf(text,
+                    "<h3>Relation %s%s</h3>\n<div "
+                    "class=\"scroll\"><table>\n<tr><th>Coefficient</th><th>Without privacy</th>",
+                    relation_name(r),
+                    (r == 0) == (plan->relation == TACIT_RELATION_SUBSTITUTE) ? ", which the schema says"
+                                                                              : "");
   for (size_t k = 0; k < N_COLUMNS; k++) {
     tacit_text_printf(text, "<th>&epsilon; = ");
     tacit_text_significant(text, shown[k], 1);
@@ -200,34 +215,38 @@ static void table_of(const tacit_plan_page_t *plan, int r, tacit_text_t *text) {
 
 static void facts(const tacit_plan_page_t *plan, tacit_text_t *text) {
   tacit_text_printf(text,
-                    "<div class=\"banner\"><strong>Nothing was read, charged or released</strong>This is forecast from the schema, %.0f as the "
+                    "<div class=\"banner\"><strong>Nothing was read, charged or released</strong>This is "
+                    "forecast from the schema, %.0f as the "
                     "number of units, which somebody typed, and &delta; = ",
                     plan->n_units);
   tacit_text_number_up(text, plan->delta, 5);
   tacit_text_printf(text, ". It promises nothing.</div>\n<p>Family ");
   tacit_text_html(text, plan->family);
-  tacit_text_printf(
-      text,
-      ", method noise-aware. Under relation substitute a unit is replaced by another and the number of units is public; under add-remove one is "
-      "there or not, and their number is private. A replacement counts as one removed and one added: epsilon under add-remove protects "
-      "against a replacement with twice that.</p>\n");
+  tacit_text_printf(text, ", method noise-aware. Under relation substitute a unit is replaced by another and "
+                          "the number of units is public; under add-remove one is "
+                          "there or not, and their number is private. A replacement counts as one removed "
+                          "and one added: epsilon under add-remove protects "
+                          "against a replacement with twice that.</p>\n");
 }
 
 static void assumptions(const tacit_plan_page_t *plan, tacit_text_t *text) {
-  tacit_text_printf(
-      text,
-      "<h2>What is assumed</h2>\n<ul><li>Widths are of 90 %% intervals, in the unit of each coefficient as <code>summary.csv</code> has it, from the "
-      "likelihood alone: a prior that is narrower keeps an interval narrower, and then it is the prior that speaks.</li>\n<li>");
+  tacit_text_printf(text, "<h2>What is assumed</h2>\n<ul><li>Widths are of 90 %% intervals, in the unit of "
+                          "each coefficient as <code>summary.csv</code> has it, from the "
+                          "likelihood alone: a prior that is narrower keeps an interval narrower, and then "
+                          "it is the prior that speaks.</li>\n<li>");
   tacit_text_html(text, plan->assumed);
   tacit_text_printf(
       text,
-      "</li>\n<li>Lines: columns that fill their bounds, the least to be expected. Shaded up to: unkind columns, a two-valued feature with 2 %% in "
-      "its rarer level or a feature that fills a tenth of its bounds. Those have wider intervals without privacy, too, which is not in the picture: "
+      "</li>\n<li>Lines: columns that fill their bounds, the least to be expected. Shaded up to: unkind "
+      "columns, a two-valued feature with 2 %% in "
+      "its rarer level or a feature that fills a tenth of its bounds. Those have wider intervals without "
+      "privacy, too, which is not in the picture: "
       "a feature that fills a tenth of its bounds has a coefficient ten times as uncertain.</li>\n"
       "<li>%s</li></ul>\n",
-      plan->is_refused
-          ? "Where a line does not go, the budget would buy next to nothing and is refused before anything is spent."
-          : "No budget in the picture is refused; tacit plan and tacit fit warn where what is released is likely not to tell a feature's scale.");
+      plan->is_refused ? "Where a line does not go, the budget would buy next to nothing and is refused "
+                         "before anything is spent."
+                       : "No budget in the picture is refused; tacit plan and tacit fit warn where what is "
+                         "released is likely not to tell a feature's scale.");
 }
 
 tacit_status_t tacit_report_plan_page(const tacit_plan_page_t *plan, char **html, tacit_error_t *err) {
@@ -236,7 +255,9 @@ tacit_status_t tacit_report_plan_page(const tacit_plan_page_t *plan, char **html
   tacit_page_head("Plan: ", plan->formula, own_style, &text);
   facts(plan, &text);
   tacit_text_printf(&text, "<h2>How wide would intervals be?</h2>\n");
-  tacit_text_printf(&text, "<p>Upwards the width of the 90 %% interval, in the coefficient's unit; both scales are logarithmic.%s</p>\n",
+  tacit_text_printf(&text,
+                    "<p>Upwards the width of the 90 %% interval, in the coefficient's unit; both scales are "
+                    "logarithmic.%s</p>\n",
                     isnan(plan->epsilon) ? "" : " The upright line is the epsilon that was asked about.");
   key(&text);
   tacit_text_printf(&text, "<div class=\"panels\">\n");

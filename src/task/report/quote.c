@@ -9,8 +9,11 @@
 size_t tacit_utf8_decode(const char *s, uint32_t *code) {
   const unsigned char *u = (const unsigned char *)s;
   static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-  size_t n = u[0] < 0x80 ? 1 : u[0] >= 0xF0 && u[0] < 0xF8 ? 4 : u[0] >= 0xE0 && u[0] < 0xF0 ? 3
-           : u[0] >= 0xC0 && u[0] < 0xE0 ? 2 : 0;
+  size_t n = u[0] < 0x80                   ? 1
+             : u[0] >= 0xF0 && u[0] < 0xF8 ? 4
+             : u[0] >= 0xE0 && u[0] < 0xF0 ? 3
+             : u[0] >= 0xC0 && u[0] < 0xE0 ? 2
+                                           : 0;
   uint32_t value = n == 1 ? u[0] : n == 2 ? u[0] & 0x1F : n == 3 ? u[0] & 0x0F : u[0] & 0x07;
   bool ok = n > 0;
   for (size_t i = 1; ok && i < n; i++) {
@@ -39,9 +42,9 @@ static size_t code_width(uint32_t code) {
   static const struct {
     uint32_t first, last;
     size_t width;
-  } ranges[] = {{0x0300, 0x036F, 0},   {0x200B, 0x200F, 0},   {0x20D0, 0x20FF, 0}, {0xFE00, 0xFE0F, 0},
-                {0x1100, 0x115F, 2},   {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2}, {0xAC00, 0xD7A3, 2},
-                {0xF900, 0xFAFF, 2},   {0xFE30, 0xFE6F, 2},   {0xFF00, 0xFF60, 2}, {0xFFE0, 0xFFE6, 2},
+  } ranges[] = {{0x0300, 0x036F, 0},   {0x200B, 0x200F, 0},  {0x20D0, 0x20FF, 0}, {0xFE00, 0xFE0F, 0},
+                {0x1100, 0x115F, 2},   {0x2E80, 0x303E, 2},  {0x3041, 0xA4CF, 2}, {0xAC00, 0xD7A3, 2},
+                {0xF900, 0xFAFF, 2},   {0xFE30, 0xFE6F, 2},  {0xFF00, 0xFF60, 2}, {0xFFE0, 0xFFE6, 2},
                 {0x1F300, 0x1FAFF, 2}, {0x20000, 0x3FFFD, 2}};
   for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
     if (code >= ranges[i].first && code <= ranges[i].last) {
@@ -92,9 +95,7 @@ void tacit_text_json_number(tacit_text_t *text, double x) {
   }
 }
 
-void tacit_text_html(tacit_text_t *text, const char *s) {
-  tacit_text_html_cut(text, s, SIZE_MAX);
-}
+void tacit_text_html(tacit_text_t *text, const char *s) { tacit_text_html_cut(text, s, SIZE_MAX); }
 
 void tacit_text_html_cut(tacit_text_t *text, const char *s, size_t max_width) {
   size_t width = 0, total = max_width == SIZE_MAX ? 0 : tacit_utf8_width(s);
@@ -107,12 +108,23 @@ void tacit_text_html_cut(tacit_text_t *text, const char *s, size_t max_width) {
       return;
     }
     switch (code) {
-      case '&': tacit_text_printf(text, "&amp;"); break;
-      case '<': tacit_text_printf(text, "&lt;"); break;
-      case '>': tacit_text_printf(text, "&gt;"); break;
-      case '"': tacit_text_printf(text, "&quot;"); break;
-      case '\'': tacit_text_printf(text, "&#39;"); break;
-      default: tacit_text_utf8(text, is_control(code) ? ' ' : code);
+    case '&':
+      tacit_text_printf(text, "&amp;");
+      break;
+    case '<':
+      tacit_text_printf(text, "&lt;");
+      break;
+    case '>':
+      tacit_text_printf(text, "&gt;");
+      break;
+    case '"':
+      tacit_text_printf(text, "&quot;");
+      break;
+    case '\'':
+      tacit_text_printf(text, "&#39;");
+      break;
+    default:
+      tacit_text_utf8(text, is_control(code) ? ' ' : code);
     }
   }
 }
@@ -154,12 +166,11 @@ static bool is_plain_word(const char *s) {
     }
   }
   bool is_start = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
-  return is_start && s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")] == '\0';
+  return is_start &&
+         s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")] == '\0';
 }
 
-void tacit_text_yaml_string(tacit_text_t *text, const char *s) {
-  tacit_text_json_string(text, s);
-}
+void tacit_text_yaml_string(tacit_text_t *text, const char *s) { tacit_text_json_string(text, s); }
 
 void tacit_text_yaml_scalar(tacit_text_t *text, const char *s) {
   if (is_decimal_number(s) || is_plain_word(s)) {

@@ -68,8 +68,8 @@ static bool parse_count(const char *s, size_t *value) {
   return *s != '\0';
 }
 
-static tacit_status_t header_setting(const tacit_stan_csv_t *csv, header_t *header, const char *key, const char *value,
-                                     size_t number, tacit_error_t *err) {
+static tacit_status_t header_setting(const tacit_stan_csv_t *csv, header_t *header, const char *key,
+                                     const char *value, size_t number, tacit_error_t *err) {
   const struct {
     const char *key;
     size_t *value;
@@ -82,7 +82,8 @@ static tacit_status_t header_setting(const tacit_stan_csv_t *csv, header_t *head
       continue;
     }
     if (!parse_count(value, counts[i].value)) {
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, key, "%s:%zu: %s must be a whole number", csv->path, number, key);
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, key, "%s:%zu: %s must be a whole number", csv->path,
+                             number, key);
     }
     header->has_num_samples = header->has_num_samples || i == 0;
   }
@@ -134,9 +135,10 @@ static tacit_status_t take_names(tacit_stan_csv_t *csv, line_t *line, tacit_erro
   char *rest = line->start;
   for (char *name; (name = next_field(&rest)) != NULL;) {
     if (name[0] == '\0' || (is_internal(name) && csv->n_names > 0)) {
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path,
-                             "%s:%zu: column %zu must have a name, and columns whose name ends in __ come first",
-                             csv->path, csv->names_line, csv->n_internal + csv->n_names + 1);
+      return tacit_error_set(
+          err, TACIT_ERR_SYNTAX, csv->path,
+          "%s:%zu: column %zu must have a name, and columns whose name ends in __ come first", csv->path,
+          csv->names_line, csv->n_internal + csv->n_names + 1);
     }
     if (is_internal(name)) {
       note_internal(csv, name);
@@ -152,7 +154,8 @@ static tacit_status_t take_names(tacit_stan_csv_t *csv, line_t *line, tacit_erro
 static size_t label_index(const char *key) {
   static const char prefix[] = "tacit_label.";
   size_t index;
-  return strncmp(key, prefix, sizeof prefix - 1) == 0 && parse_count(key + sizeof prefix - 1, &index) ? index : 0;
+  return strncmp(key, prefix, sizeof prefix - 1) == 0 && parse_count(key + sizeof prefix - 1, &index) ? index
+                                                                                                      : 0;
 }
 
 /* Where the header's words under a key belong, or NULL. */
@@ -161,11 +164,14 @@ static char **place_of(tacit_stan_csv_t *csv, const char *key) {
   if (index > 0 && index <= csv->n_names) {
     return &csv->labels[index - 1];
   }
-  return strcmp(key, "tacit_formula") == 0 ? &csv->formula : strcmp(key, "tacit_family") == 0 ? &csv->family
-         : strcmp(key, "tacit_data") == 0  ? &csv->data_name : NULL;
+  return strcmp(key, "tacit_formula") == 0  ? &csv->formula
+         : strcmp(key, "tacit_family") == 0 ? &csv->family
+         : strcmp(key, "tacit_data") == 0   ? &csv->data_name
+                                            : NULL;
 }
 
-static tacit_status_t take_words(tacit_stan_csv_t *csv, const char *key, const char *value, tacit_error_t *err) {
+static tacit_status_t take_words(tacit_stan_csv_t *csv, const char *key, const char *value,
+                                 tacit_error_t *err) {
   char **place = place_of(csv, key);
   if (place == NULL || *place != NULL) {
     return TACIT_OK;
@@ -218,8 +224,8 @@ static tacit_status_t count_rows(tacit_stan_csv_t *csv, const header_t *header, 
   size_t n_rows = 0;
   for (line_t line; next_line(&cursor, &line);) {
     if (line.length == 0) {
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path, "%s:%zu: blank line: Stan CSV has none", csv->path,
-                             line.number);
+      return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path, "%s:%zu: blank line: Stan CSV has none",
+                             csv->path, line.number);
     }
     n_rows += line.start[0] != '#';
   }
@@ -231,9 +237,11 @@ static tacit_status_t count_rows(tacit_stan_csv_t *csv, const header_t *header, 
   csv->n_kept = header->has_num_samples ? header->num_samples / thin + (header->num_samples % thin > 0)
                                         : n_rows - (n_rows < csv->n_skipped ? n_rows : csv->n_skipped);
   if (n_rows < csv->n_skipped || n_rows - csv->n_skipped != csv->n_kept) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path,
-                           "%s: %zu rows of draws, but its header announces %zu of warm-up and %zu after: the file "
-                           "is cut short or was edited", csv->path, n_rows, csv->n_skipped, csv->n_kept);
+    return tacit_error_set(
+        err, TACIT_ERR_SYNTAX, csv->path,
+        "%s: %zu rows of draws, but its header announces %zu of warm-up and %zu after: the file "
+        "is cut short or was edited",
+        csv->path, n_rows, csv->n_skipped, csv->n_kept);
   }
   return TACIT_OK;
 }
@@ -274,9 +282,10 @@ static tacit_status_t parse_row(const tacit_stan_csv_t *csv, const line_t *line,
   for (size_t k = 0; k < csv->n_columns; k++) {
     double value;
     if (!parse_field(&s, end, k + 1 == csv->n_columns, &value)) {
-      return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path,
-                             "%s:%zu: column %zu of %zu is not a number, or the row has more or fewer columns",
-                             csv->path, line->number, k + 1, csv->n_columns);
+      return tacit_error_set(
+          err, TACIT_ERR_SYNTAX, csv->path,
+          "%s:%zu: column %zu of %zu is not a number, or the row has more or fewer columns", csv->path,
+          line->number, k + 1, csv->n_columns);
     }
     if (k >= csv->n_internal) {
       values[k - csv->n_internal] = value;
@@ -291,7 +300,8 @@ static tacit_status_t parse_row(const tacit_stan_csv_t *csv, const line_t *line,
   return TACIT_OK;
 }
 
-tacit_status_t tacit_stan_csv_draws(tacit_stan_csv_t *csv, tacit_draws_t *draws, size_t chain, tacit_error_t *err) {
+tacit_status_t tacit_stan_csv_draws(tacit_stan_csv_t *csv, tacit_draws_t *draws, size_t chain,
+                                    tacit_error_t *err) {
   /* Numbers have a point whatever the locale of the program. */
   locale_t numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
   if (numbers == (locale_t)0) {

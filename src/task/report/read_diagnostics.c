@@ -23,7 +23,8 @@ static size_t term_of(const tacit_report_read_t *read, const json_t *object) {
   return SIZE_MAX;
 }
 
-/* No number stands for one beyond all numbers, which JSON has none for: what was found then is what the verdict says. */
+/* No number stands for one beyond all numbers, which JSON has none for: what was found then is what the
+ * verdict says. */
 static double statistic_of(const json_t *check, tacit_check_id_t id) {
   double statistic = number_of(check, "statistic");
   const char *verdict = json_string_value(json_object_get(check, "verdict"));
@@ -59,7 +60,8 @@ static void read_evidence(const json_t *root, tacit_report_read_t *read) {
   }
 }
 
-tacit_status_t tacit_report_read_diagnostics(const char *folder, tacit_text_t *name, tacit_report_read_t *read, tacit_error_t *err) {
+tacit_status_t tacit_report_read_diagnostics(const char *folder, tacit_text_t *name,
+                                             tacit_report_read_t *read, tacit_error_t *err) {
   json_t *root;
   name->length = 0;
   tacit_text_printf(name, "%s/diagnostics.json", folder);

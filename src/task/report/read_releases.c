@@ -25,7 +25,8 @@ static tacit_status_t wrong(const reader_t *r, const char *key, const char *expe
 }
 
 /* No key of an object but these. */
-static tacit_status_t check_keys(const reader_t *r, const json_t *object, const char *const *keys, size_t n, const char *what) {
+static tacit_status_t check_keys(const reader_t *r, const json_t *object, const char *const *keys, size_t n,
+                                 const char *what) {
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)object, key, value) {
@@ -34,7 +35,8 @@ static tacit_status_t check_keys(const reader_t *r, const json_t *object, const 
       is_known = is_known || strcmp(keys[i], key) == 0;
     }
     if (!is_known) {
-      return tacit_error_set(r->err, TACIT_ERR_SYNTAX, "releases", "%s: %s has an unknown key \"%.40s\"", r->path, what, key);
+      return tacit_error_set(r->err, TACIT_ERR_SYNTAX, "releases", "%s: %s has an unknown key \"%.40s\"",
+                             r->path, what, key);
     }
   }
   return TACIT_OK;
@@ -54,11 +56,13 @@ static bool is_number(const json_t *value, double lower, double upper) {
 }
 
 /* Owned numbers of an array; NULL with *status set where it is none. */
-static double *take_numbers(const reader_t *r, const json_t *array, const char *key, size_t *n, tacit_status_t *status) {
+static double *take_numbers(const reader_t *r, const json_t *array, const char *key, size_t *n,
+                            tacit_status_t *status) {
   *n = json_array_size(array);
   double *values = json_is_array(array) && *n > 0 ? tacit_alloc(*n, sizeof *values) : NULL;
   if (values == NULL) {
-    *status = json_is_array(array) && *n > 0 ? tacit_error_memory(r->err) : wrong(r, key, "an array of numbers");
+    *status =
+        json_is_array(array) && *n > 0 ? tacit_error_memory(r->err) : wrong(r, key, "an array of numbers");
     return NULL;
   }
   for (size_t i = 0; i < *n; i++) {
@@ -108,10 +112,12 @@ static tacit_status_t take_point(const reader_t *r, const json_t *at, tacit_kept
 
 static tacit_status_t fill_release(const reader_t *r, const json_t *item, tacit_kept_release_t *release) {
   static const char *const keys[] = {"label", "noise_multiplier", "noise_sd", "at", "values"};
-  const json_t *label = json_object_get(item, "label"), *multiplier = json_object_get(item, "noise_multiplier"),
+  const json_t *label = json_object_get(item, "label"),
+               *multiplier = json_object_get(item, "noise_multiplier"),
                *sd = json_object_get(item, "noise_sd");
-  tacit_status_t status =
-      json_is_object(item) ? check_keys(r, item, keys, sizeof keys / sizeof keys[0], "a release") : wrong(r, "releases", "objects");
+  tacit_status_t status = json_is_object(item)
+                              ? check_keys(r, item, keys, sizeof keys / sizeof keys[0], "a release")
+                              : wrong(r, "releases", "objects");
   if (status != TACIT_OK) {
     return status;
   }
@@ -169,7 +175,8 @@ static tacit_status_t take_settings(const reader_t *r, const json_t *settings) {
     }
     for (size_t i = 0; i < json_array_size(values) && status == TACIT_OK; i++) {
       const char *text = json_string_value(json_array_get(values, i));
-      status = text != NULL ? tacit_released_set(r->kept, key, text, r->err) : wrong(r, "settings", "an object of arrays of texts");
+      status = text != NULL ? tacit_released_set(r->kept, key, text, r->err)
+                            : wrong(r, "settings", "an object of arrays of texts");
     }
   }
   return status;
@@ -177,7 +184,8 @@ static tacit_status_t take_settings(const reader_t *r, const json_t *settings) {
 
 static tacit_status_t take_key(const reader_t *r, const json_t *root) {
   const char *hex = json_string_value(json_object_get(root, "key"));
-  if (hex == NULL || strlen(hex) != 2 * sizeof r->kept->key || strspn(hex, "0123456789abcdef") != strlen(hex)) {
+  if (hex == NULL || strlen(hex) != 2 * sizeof r->kept->key ||
+      strspn(hex, "0123456789abcdef") != strlen(hex)) {
     return wrong(r, "key", "64 hexadecimal digits");
   }
   for (size_t i = 0; i < sizeof r->kept->key; i++) {
@@ -189,22 +197,25 @@ static tacit_status_t take_key(const reader_t *r, const json_t *root) {
 
 /* Format and version before anything else: a later version may have other keys. */
 static tacit_status_t check_format(const reader_t *r, const json_t *root) {
-  static const char *const keys[] = {"format", "version", "tacit", "formula", "settings", "private", "relation", "unit", "schema", "n",
-                                     "features", "key", "releases", "program"};
+  static const char *const keys[] = {"format",   "version",  "tacit",    "formula", "settings",
+                                     "private",  "relation", "unit",     "schema",  "n",
+                                     "features", "key",      "releases", "program"};
   const char *format = json_string_value(json_object_get(root, "format"));
   const json_t *version = json_object_get(root, "version");
   if (format == NULL || strcmp(format, "tacit releases") != 0) {
     return wrong(r, "format", "\"tacit releases\": is this the releases.json of a fit?");
   }
   if (!json_is_integer(version) || json_integer_value(version) != TACIT_RELEASED_VERSION) {
-    return tacit_error_set(r->err, TACIT_ERR_SYNTAX, "version", "%s: this tacit reads version %d of kept releases, and the file is of another",
+    return tacit_error_set(r->err, TACIT_ERR_SYNTAX, "version",
+                           "%s: this tacit reads version %d of kept releases, and the file is of another",
                            r->path, (int)TACIT_RELEASED_VERSION);
   }
   return check_keys(r, root, keys, sizeof keys / sizeof keys[0], "the file");
 }
 
 static tacit_status_t take_numbers_of_fit(const reader_t *r, const json_t *root) {
-  const json_t *n = json_object_get(root, "n"), *features = json_object_get(root, "features"), *is_private = json_object_get(root, "private");
+  const json_t *n = json_object_get(root, "n"), *features = json_object_get(root, "features"),
+               *is_private = json_object_get(root, "private");
   const char *relation = json_string_value(json_object_get(root, "relation"));
   if (!json_is_boolean(is_private)) {
     return wrong(r, "private", "true or false");
@@ -213,7 +224,8 @@ static tacit_status_t take_numbers_of_fit(const reader_t *r, const json_t *root)
     return wrong(r, "relation", "\"substitute\" or \"add-remove\"");
   }
   r->kept->is_private = json_is_true(is_private);
-  r->kept->relation = strcmp(relation, "substitute") == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE;
+  r->kept->relation =
+      strcmp(relation, "substitute") == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE;
   bool is_public = r->kept->relation == TACIT_RELATION_SUBSTITUTE;
   if (is_public ? !is_number(n, 1, 1e18) : !json_is_null(n)) {
     return wrong(r, "n", is_public ? "the number of units" : "null: it is among the releases");
@@ -245,7 +257,8 @@ static tacit_status_t take_all(const reader_t *r, const json_t *root) {
   return status == TACIT_OK ? take_releases(r, json_object_get(root, "releases")) : status;
 }
 
-tacit_status_t tacit_released_parse(tacit_released_t *kept, const char *bytes, size_t n, const char *name, tacit_error_t *err) {
+tacit_status_t tacit_released_parse(tacit_released_t *kept, const char *bytes, size_t n, const char *name,
+                                    tacit_error_t *err) {
   json_error_t problem;
   *kept = (tacit_released_t){0};
   errno = 0;
@@ -253,8 +266,8 @@ tacit_status_t tacit_released_parse(tacit_released_t *kept, const char *bytes, s
   if (root == NULL) {
     return json_error_code(&problem) == json_error_out_of_memory || errno == ENOMEM
                ? tacit_error_memory(err)
-               : tacit_error_set(err, TACIT_ERR_SYNTAX, "releases", "%s:%d:%d: not valid JSON: %s", name, problem.line, problem.column,
-                                 problem.text);
+               : tacit_error_set(err, TACIT_ERR_SYNTAX, "releases", "%s:%d:%d: not valid JSON: %s", name,
+                                 problem.line, problem.column, problem.text);
   }
   const reader_t reader = {name, kept, err};
   tacit_status_t status = take_all(&reader, root);
@@ -277,13 +290,16 @@ tacit_status_t tacit_released_read(tacit_released_t *kept, const char *path, tac
   bool is_missing = status == TACIT_OK && is_folder && stat(name.data, &info) != 0 && errno == ENOENT;
   if (is_missing && tacit_directory_is_unfinished(path)) {
     status = tacit_error_set(err, TACIT_ERR_MISSING, "releases",
-                             "%s is of a fit that was stopped before anything was kept, or is at work: nothing can be drawn; remove it", path);
+                             "%s is of a fit that was stopped before anything was kept, or is at work: "
+                             "nothing can be drawn; remove it",
+                             path);
   } else if (is_missing) {
-    status =
-        tacit_error_set(err, TACIT_ERR_MISSING, "releases",
-                        "%s has no releases.json: only fits by method noise-aware keep releases that inference can start from; chains "
-                        "pay for every step and leave none, of sites together each site has its own, and after tacit infer there is the statistic",
-                        path);
+    status = tacit_error_set(err, TACIT_ERR_MISSING, "releases",
+                             "%s has no releases.json: only fits by method noise-aware keep releases that "
+                             "inference can start from; chains "
+                             "pay for every step and leave none, of sites together each site has its own, "
+                             "and after tacit infer there is the statistic",
+                             path);
   }
   TACIT_THEN(status, tacit_file_read(name.data, MAX_BYTES, &bytes, &n, err));
   TACIT_THEN(status, tacit_released_parse(kept, bytes, n, name.data, err));

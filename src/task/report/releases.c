@@ -60,14 +60,15 @@ static void put_settings(tacit_text_t *text, const tacit_released_t *kept) {
 
 void tacit_released_json(const tacit_released_t *kept, tacit_text_t *text) {
   const tacit_releases_t *releases = &kept->releases;
-  tacit_text_printf(text, "{\n  \"format\": \"tacit releases\",\n  \"version\": %d,\n  \"tacit\": ", (int)TACIT_RELEASED_VERSION);
+  tacit_text_printf(text, "{\n  \"format\": \"tacit releases\",\n  \"version\": %d,\n  \"tacit\": ",
+                    (int)TACIT_RELEASED_VERSION);
   tacit_text_json_string(text, tacit_version());
   tacit_text_printf(text, ",\n  \"formula\": ");
   tacit_text_json_string(text, kept->formula);
   tacit_text_printf(text, ",\n  \"settings\": {");
   put_settings(text, kept);
-  tacit_text_printf(text, "},\n  \"private\": %s,\n  \"relation\": \"%s\",\n  \"unit\": ", kept->is_private ? "true" : "false",
-                    tacit_relation_string(kept->relation));
+  tacit_text_printf(text, "},\n  \"private\": %s,\n  \"relation\": \"%s\",\n  \"unit\": ",
+                    kept->is_private ? "true" : "false", tacit_relation_string(kept->relation));
   tacit_text_json_string(text, kept->unit);
   tacit_text_printf(text, ",\n  \"schema\": ");
   tacit_text_json_string(text, kept->schema);
@@ -108,7 +109,8 @@ void tacit_released_clear(tacit_released_t *kept) {
   *kept = (tacit_released_t){0};
 }
 
-tacit_status_t tacit_released_set(tacit_released_t *kept, const char *name, const char *value, tacit_error_t *err) {
+tacit_status_t tacit_released_set(tacit_released_t *kept, const char *name, const char *value,
+                                  tacit_error_t *err) {
   char **names = tacit_realloc(kept->names, kept->n_settings + 1, sizeof *names);
   kept->names = names != NULL ? names : kept->names;
   char **values = tacit_realloc(kept->values, kept->n_settings + 1, sizeof *values);
@@ -118,5 +120,7 @@ tacit_status_t tacit_released_set(tacit_released_t *kept, const char *name, cons
   }
   names[kept->n_settings] = tacit_strdup(name);
   values[kept->n_settings++] = tacit_strdup(value);
-  return names[kept->n_settings - 1] != NULL && values[kept->n_settings - 1] != NULL ? TACIT_OK : tacit_error_memory(err);
+  return names[kept->n_settings - 1] != NULL && values[kept->n_settings - 1] != NULL
+             ? TACIT_OK
+             : tacit_error_memory(err);
 }

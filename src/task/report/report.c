@@ -45,10 +45,11 @@ static bool is_stan_name(const char *s) {
 static tacit_status_t check_names(const tacit_report_t *report, tacit_error_t *err) {
   for (size_t j = 0; j < report->draws->n_reported; j++) {
     if (!is_stan_name(report->names[j])) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "names",
-                             "\"%s\" cannot name a column of Stan CSV: a letter first, then letters, digits and "
-                             "single underscores, then indices as in b.1.2",
-                             report->names[j]);
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "names",
+          "\"%s\" cannot name a column of Stan CSV: a letter first, then letters, digits and "
+          "single underscores, then indices as in b.1.2",
+          report->names[j]);
     }
     for (size_t k = 0; k < j; k++) {
       if (strcmp(report->names[j], report->names[k]) == 0) {
@@ -82,7 +83,8 @@ static tacit_status_t check_report(const tacit_report_t *report, tacit_error_t *
   return check_names(report, err);
 }
 
-typedef void (*text_writer)(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text);
+typedef void (*text_writer)(const tacit_report_t *report, const tacit_summary_t *summaries,
+                            tacit_text_t *text);
 
 static void privacy_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
   (void)summaries;
@@ -98,7 +100,8 @@ static void run_yaml(const tacit_report_t *report, const tacit_summary_t *summar
   tacit_report_run_yaml(report, text);
 }
 
-static void diagnostics_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+static void diagnostics_json(const tacit_report_t *report, const tacit_summary_t *summaries,
+                             tacit_text_t *text) {
   (void)summaries;
   tacit_report_diagnostics_json(report, text);
 }
@@ -113,12 +116,14 @@ static void program_stan(const tacit_report_t *report, const tacit_summary_t *su
   tacit_text_append(text, report->program, strlen(report->program));
 }
 
-static void statistic_yaml(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+static void statistic_yaml(const tacit_report_t *report, const tacit_summary_t *summaries,
+                           tacit_text_t *text) {
   (void)summaries;
   tacit_text_append(text, report->statistic, strlen(report->statistic));
 }
 
-static void releases_json(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text) {
+static void releases_json(const tacit_report_t *report, const tacit_summary_t *summaries,
+                          tacit_text_t *text) {
   (void)summaries;
   tacit_released_json(report->kept, text);
 }
@@ -138,8 +143,9 @@ static void privacy_text(const tacit_report_t *report, const tacit_summary_t *su
   tacit_text_clear(&lines);
 }
 
-static tacit_status_t write_file(const tacit_report_t *report, const tacit_summary_t *summaries, const char *name,
-                                 text_writer writer, tacit_directory_t *dir, tacit_error_t *err) {
+static tacit_status_t write_file(const tacit_report_t *report, const tacit_summary_t *summaries,
+                                 const char *name, text_writer writer, tacit_directory_t *dir,
+                                 tacit_error_t *err) {
   tacit_text_t text = {0};
   tacit_status_t status = tacit_directory_open(dir, name, err);
   if (status == TACIT_OK) {
@@ -186,7 +192,8 @@ static tacit_status_t write_files(const tacit_report_t *report, const tacit_summ
   return status;
 }
 
-tacit_status_t tacit_report_write_into(const tacit_report_t *report, tacit_directory_t *dir, tacit_error_t *err) {
+tacit_status_t tacit_report_write_into(const tacit_report_t *report, tacit_directory_t *dir,
+                                       tacit_error_t *err) {
   tacit_status_t status = check_report(report, err);
   if (status != TACIT_OK) {
     return status;
@@ -224,6 +231,4 @@ tacit_status_t tacit_report_statement(const tacit_report_t *report, char **out, 
   return tacit_text_take(&text, TACIT_OK, out, err);
 }
 
-void tacit_report_text_free(char *text) {
-  tacit_free(text);
-}
+void tacit_report_text_free(char *text) { tacit_free(text); }

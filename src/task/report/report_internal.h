@@ -51,7 +51,8 @@ tacit_relation_t tacit_report_relation(const tacit_report_t *report);
 bool tacit_report_has_flag(const tacit_report_t *report, const char *name);
 
 /* tacit_report_write() into a directory that was begun; committed. */
-TACIT_MUST_USE tacit_status_t tacit_report_write_into(const tacit_report_t *report, tacit_directory_t *dir, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_report_write_into(const tacit_report_t *report, tacit_directory_t *dir,
+                                                      tacit_error_t *err);
 tacit_status_t tacit_report_write_chain(const tacit_report_t *report, size_t chain, tacit_directory_t *dir,
                                         tacit_error_t *err);
 void tacit_report_summary_csv(const tacit_report_t *report, const tacit_summary_t *summaries,
@@ -61,19 +62,22 @@ void tacit_report_diagnostics_json(const tacit_report_t *report, tacit_text_t *t
 /* Is anything known of the priors? Then tables have two more columns. */
 bool tacit_report_has_priors(const tacit_summary_t *summaries, size_t n);
 /* Append releases.json; add a setting to what is kept. */
-TACIT_MUST_USE tacit_status_t tacit_released_set(tacit_released_t *kept, const char *name, const char *value, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_released_set(tacit_released_t *kept, const char *name, const char *value,
+                                                 tacit_error_t *err);
 void tacit_released_json(const tacit_released_t *kept, tacit_text_t *text);
 void tacit_report_run_yaml(const tacit_report_t *report, tacit_text_t *text);
 void tacit_report_page(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_text_t *text);
 
 /*
- * The statement in lines: "# heading", "- item", four spaces and what is kept as it is, else a paragraph; the headline comes first. Rendered as
- * plain text and as HTML.
+ * The statement in lines: "# heading", "- item", four spaces and what is kept as it is, else a paragraph; the
+ * headline comes first. Rendered as plain text and as HTML.
  */
 void tacit_statement_lines(const tacit_report_t *report, tacit_text_t *lines);
 void tacit_statement_text(const char *lines, tacit_text_t *text);
-/* The end of a page: its text to `out`, or, after an error of it or of memory, freed; lines are freed. Returns what went wrong. */
-tacit_status_t tacit_statement_hand_over(tacit_status_t status, tacit_text_t *lines, tacit_text_t *text, char **out, tacit_error_t *err);
+/* The end of a page: its text to `out`, or, after an error of it or of memory, freed; lines are freed.
+ * Returns what went wrong. */
+tacit_status_t tacit_statement_hand_over(tacit_status_t status, tacit_text_t *lines, tacit_text_t *text,
+                                         char **out, tacit_error_t *err);
 void tacit_statement_html(const char *lines, const char *heading, tacit_text_t *text); /* heading: "h3" */
 /* "- 3 of "gradient" with Gaussian noise of ..." */
 void tacit_statement_event(const tacit_event_t *event, tacit_text_t *text);
@@ -82,7 +86,8 @@ void tacit_statement_change(tacit_relation_t relation, const char *unit, tacit_t
 
 /* ---- pages ---- */
 
-/* Up to and with the heading: `before` is in the title alone, of_page the style that this page has besides. */
+/* Up to and with the heading: `before` is in the title alone, of_page the style that this page has besides.
+ */
 void tacit_page_head(const char *before, const char *title, const char *of_page, tacit_text_t *text);
 void tacit_page_foot(tacit_text_t *text);
 
@@ -97,11 +102,14 @@ typedef struct tacit_effect {
 /* Are sds of features known, by which steps are chosen? */
 bool tacit_report_has_effects(const tacit_report_t *report);
 /* effects (draws->n_reported) <- those of all terms but the intercept; returns how many there are. */
-size_t tacit_report_effects(const tacit_report_t *report, const tacit_summary_t *summaries, tacit_effect_t *effects);
+size_t tacit_report_effects(const tacit_report_t *report, const tacit_summary_t *summaries,
+                            tacit_effect_t *effects);
 /* A sentence on the clearest effects; what noise added to intervals, if that is known. */
-void tacit_report_answer(const tacit_report_t *report, const tacit_effect_t *effects, size_t n, tacit_text_t *text);
+void tacit_report_answer(const tacit_report_t *report, const tacit_effect_t *effects, size_t n,
+                         tacit_text_t *text);
 void tacit_report_cost(const tacit_report_t *report, tacit_text_t *text);
-void tacit_figure_effects(const tacit_report_t *report, const tacit_effect_t *effects, size_t n, tacit_text_t *text);
+void tacit_figure_effects(const tacit_report_t *report, const tacit_effect_t *effects, size_t n,
+                          tacit_text_t *text);
 
 /* ---- figures of the page ---- */
 
@@ -120,7 +128,8 @@ void tacit_axis_label(tacit_text_t *text, const tacit_axis_t *axis, int i);
 void tacit_text_html_cut(tacit_text_t *text, const char *s, size_t max_width);
 
 /* shape (n); is_ratio: the summaries are of logarithms, and ratios are read. */
-void tacit_figure_intervals(const char *const *labels, const tacit_summary_t *summaries, size_t n, bool is_ratio, tacit_text_t *text);
+void tacit_figure_intervals(const char *const *labels, const tacit_summary_t *summaries, size_t n,
+                            bool is_ratio, tacit_text_t *text);
 void tacit_figure_curve(const tacit_curve_t *curve, tacit_text_t *text);
 /* Section, figure and table of what tacit check wrote. */
 void tacit_figure_check(const char *check_json, tacit_text_t *text);

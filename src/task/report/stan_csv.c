@@ -14,7 +14,7 @@ enum { FLUSH_BYTES = 1 << 16, DIGITS = 17, MAX_DEPTH = 10 };
 
 /* Rows of a chain that are in the file. A run that ended early counts what it did, not what was planned. */
 typedef struct rows {
-  size_t n_warmup;  /* done */
+  size_t n_warmup; /* done */
   size_t n_kept;
   bool has_warmup;
 } rows_t;
@@ -45,11 +45,10 @@ static void model_name(const tacit_report_t *report, tacit_text_t *text) {
 }
 
 static void stan_header(const tacit_report_t *report, const rows_t *rows, size_t chain, tacit_text_t *text) {
-  tacit_text_printf(text,
-                    "# stan_version_major = 2\n"
-                    "# stan_version_minor = 36\n"
-                    "# stan_version_patch = 0\n"
-                    "# model = ");
+  tacit_text_printf(text, "# stan_version_major = 2\n"
+                          "# stan_version_minor = 36\n"
+                          "# stan_version_patch = 0\n"
+                          "# model = ");
   model_name(report, text);
   tacit_text_printf(text,
                     "\n"
@@ -174,8 +173,9 @@ static void draw_row(const tacit_draws_t *draws, size_t chain, size_t row, tacit
   tacit_text_append(text, "\n", 1);
 }
 
-static tacit_status_t write_rows(const tacit_report_t *report, size_t chain, size_t first, size_t end, size_t step,
-                                 tacit_directory_t *dir, tacit_text_t *text, tacit_error_t *err) {
+static tacit_status_t write_rows(const tacit_report_t *report, size_t chain, size_t first, size_t end,
+                                 size_t step, tacit_directory_t *dir, tacit_text_t *text,
+                                 tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t row = first; row < end && status == TACIT_OK; row += step) {
     draw_row(report->draws, chain, row, text);

@@ -1,9 +1,9 @@
-/* The officer's page: what a fit promises, in the terms of NIST SP 800-226, how to check it, and a place to sign. */
+/* The officer's page: what a fit promises, in the terms of NIST SP 800-226, how to check it, and a place to
+ * sign. */
 #include <math.h>
 #include <string.h>
 
 #include "report/statement_page.h"
-
 
 static void subject(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_text_printf(text, "About the fit ");
@@ -22,11 +22,14 @@ static void subject(const tacit_testimony_t *said, tacit_text_t *text) {
 
 static void mechanism(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# Mechanism and composition");
-  tacit_text_printf(text,
-                    "What a unit adds is bounded; sums over records are exact integers, noise is drawn from a cryptographic generator and rounded "
-                    "exactly. %s:\n",
-                    said->is_scheduled ? "The schedule fixed before the first release, all of which is counted whether or not it was used"
-                                       : "The releases, each charged to the privacy budget before it was computed");
+  tacit_text_printf(
+      text,
+      "What a unit adds is bounded; sums over records are exact integers, noise is drawn from a "
+      "cryptographic generator and rounded "
+      "exactly. %s:\n",
+      said->is_scheduled
+          ? "The schedule fixed before the first release, all of which is counted whether or not it was used"
+          : "The releases, each charged to the privacy budget before it was computed");
   for (size_t i = 0; i < said->n_events; i++) {
     tacit_statement_event(&said->events[i], text);
   }
@@ -38,8 +41,8 @@ static void mechanism(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_text_printf(text, "The schedule was composed by the accountant ");
     tacit_statement_quoted(text, said->accountant);
   } else {
-    tacit_text_printf(text,
-                      "A privacy filter refuses what would pass the budget: epsilon is the budget, though later releases depend on earlier ones");
+    tacit_text_printf(text, "A privacy filter refuses what would pass the budget: epsilon is the budget, "
+                            "though later releases depend on earlier ones");
   }
   tacit_text_printf(text, ". End of the run: ");
   tacit_text_plain(text, said->end);
@@ -48,11 +51,11 @@ static void mechanism(const tacit_testimony_t *said, tacit_text_t *text) {
 
 static void trust(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# Trust model");
-  tacit_statement_line(
-      text,
-      "Central model with a trusted curator: the program on the holder's machine sees the records. Whoever receives these files is taken as "
-      "the adversary, with any knowledge besides and any computing power that does not break the generator. Schema, model and settings "
-      "are public: given by people, not read off the data.");
+  tacit_statement_line(text, "Central model with a trusted curator: the program on the holder's machine sees "
+                             "the records. Whoever receives these files is taken as "
+                             "the adversary, with any knowledge besides and any computing power that does "
+                             "not break the generator. Schema, model and settings "
+                             "are public: given by people, not read off the data.");
   const char *assumption;
   for (size_t i = 0; (assumption = tacit_testimony_assumption(said, i)) != NULL; i++) {
     tacit_text_append(text, "- ", 2);
@@ -63,14 +66,17 @@ static void trust(const tacit_testimony_t *said, tacit_text_t *text) {
 
 static void outside(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# What is outside");
-  tacit_statement_line(text, "- Side channels: running time, memory use, what the program shows the holder of the data alone.");
-  tacit_statement_line(text,
-                       "- The curator's machine, its operating system, its source of random numbers, and who has access to them and to the records.");
+  tacit_statement_line(
+      text,
+      "- Side channels: running time, memory use, what the program shows the holder of the data alone.");
+  tacit_statement_line(text, "- The curator's machine, its operating system, its source of random numbers, "
+                             "and who has access to them and to the records.");
   tacit_statement_line(
       text,
       said->ledger != NULL
           ? "- Releases from the same records that the ledger does not hold: the costs of all of them add up."
-          : "- Every other release from the same records: this fit is in no ledger, so nothing adds up repeated fits, and each adds its epsilon.");
+          : "- Every other release from the same records: this fit is in no ledger, so nothing adds up "
+            "repeated fits, and each adds its epsilon.");
 }
 
 static void schema(const tacit_testimony_t *said, tacit_text_t *text) {
@@ -104,9 +110,8 @@ static void ledger(const tacit_testimony_t *said, tacit_text_t *text) {
   }
   tacit_text_printf(text, "Spend %llu in the ledger of the data set ", (unsigned long long)said->spend);
   tacit_statement_quoted(text, said->ledger);
-  tacit_statement_line(
-      text,
-      ", which adds up all runs entered there. `tacit ledger show LEDGER` lists them, `tacit ledger verify LEDGER` checks that none was changed.");
+  tacit_statement_line(text, ", which adds up all runs entered there. `tacit ledger show LEDGER` lists them, "
+                             "`tacit ledger verify LEDGER` checks that none was changed.");
 }
 
 static void check(const tacit_testimony_t *said, tacit_text_t *text) {
@@ -115,10 +120,9 @@ static void check(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_statement_line(text, "This composes what is listed above again, and reads no record:");
     tacit_statement_command(said, text);
   }
-  tacit_statement_line(
-      text,
-      "privacy.json, privacy.txt and run.yaml in the folder say the same, and with which settings. That these files are what the program "
-      "wrote is for the holder of the folder to vouch for.");
+  tacit_statement_line(text, "privacy.json, privacy.txt and run.yaml in the folder say the same, and with "
+                             "which settings. That these files are what the program "
+                             "wrote is for the holder of the folder to vouch for.");
 }
 
 static void software(const tacit_testimony_t *said, tacit_text_t *text) {
@@ -129,7 +133,8 @@ static void software(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_text_plain(text, said->commit);
     tacit_text_printf(text, ")");
   }
-  tacit_text_printf(text, "; this page was written by tacit %s (commit %s) from the folder's files alone.\n", tacit_version(), tacit_commit());
+  tacit_text_printf(text, "; this page was written by tacit %s (commit %s) from the folder's files alone.\n",
+                    tacit_version(), tacit_commit());
 }
 
 static void not_private(const tacit_testimony_t *said, tacit_text_t *text) {
@@ -143,15 +148,18 @@ static void not_private(const tacit_testimony_t *said, tacit_text_t *text) {
     tacit_text_plain(text, reason);
     tacit_text_printf(text, ")");
   }
-  tacit_statement_line(text, ". It may reveal the records: keep it as you keep the records, or use it for public data only.");
+  tacit_statement_line(
+      text, ". It may reveal the records: keep it as you keep the records, or use it for public data only.");
 }
 
 static void released_before(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# No privacy cost beyond a release made before");
   subject(said, text);
   tacit_statement_line(text, "# The claim");
-  tacit_text_printf(text, "Post-processing: everything was computed from one released statistic and public settings; no record was read. Whatever "
-                          "guarantee that release has, these files have too. This program did not make the release and does not vouch for it.\n"
+  tacit_text_printf(text, "Post-processing: everything was computed from one released statistic and public "
+                          "settings; no record was read. Whatever "
+                          "guarantee that release has, these files have too. This program did not make the "
+                          "release and does not vouch for it.\n"
                           "- Statistic: ");
   tacit_text_plain(text, said->statistic);
   tacit_text_printf(text, ".\n- Noise: ");
@@ -213,7 +221,8 @@ tacit_status_t tacit_report_statement_page(const char *path, bool is_html, char 
   }
   if (status == TACIT_OK && !lines.failed) {
     if (is_html) {
-      tacit_statement_document(said.csv.data_name != NULL ? said.csv.data_name : "", said.claim.is_private, lines.data, &text);
+      tacit_statement_document(said.csv.data_name != NULL ? said.csv.data_name : "", said.claim.is_private,
+                               lines.data, &text);
     } else {
       tacit_statement_text(lines.data, &text);
     }

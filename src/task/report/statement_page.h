@@ -11,24 +11,27 @@ typedef struct tacit_testimony {
   tacit_stan_csv_t csv;      /* formula, family, data_name */
   char *schema;              /* NULL: the folder has none */
   tacit_relation_t relation;
-  const char *unit, *version, *commit, *method, *end, *delta_meaning, *accountant, *statistic, *noise, *composition;
+  const char *unit, *version, *commit, *method, *end, *delta_meaning, *accountant, *statistic, *noise,
+      *composition;
   const char *ledger; /* NULL: in none */
   uint64_t spend, max_rows;
-  double n_units; /* 0: private, or not said */
-  double charged;             /* NaN: not said */
-  tacit_event_t *events;      /* what the claim rests on: the schedule if there is one, else what was released */
+  double n_units;        /* 0: private, or not said */
+  double charged;        /* NaN: not said */
+  tacit_event_t *events; /* what the claim rests on: the schedule if there is one, else what was released */
   size_t n_events;
   bool is_scheduled;
   tacit_guarantee_t again; /* of the events, computed anew; where n_events > 0 */
 } tacit_testimony_t;
 
 /* Clear after failure, too. */
-TACIT_MUST_USE tacit_status_t tacit_testimony_read(tacit_testimony_t *said, const char *folder, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_testimony_read(tacit_testimony_t *said, const char *folder,
+                                                   tacit_error_t *err);
 void tacit_testimony_clear(tacit_testimony_t *said);
 /* Assumption i, of which the first says why where nothing is private; NULL past the last. */
 const char *tacit_testimony_assumption(const tacit_testimony_t *said, size_t i);
 
-/* ---- parts of pages, of a fit and of a ledger: claim, relation, unit, max_rows, charged, delta_meaning and events are looked at ---- */
+/* ---- parts of pages, of a fit and of a ledger: claim, relation, unit, max_rows, charged, delta_meaning and
+ * events are looked at ---- */
 
 enum { TACIT_STATEMENT_EPSILON_DIGITS = 5 };
 

@@ -12,7 +12,8 @@
 
 enum { MAX_SCHEMA_BYTES = 1 << 20 };
 
-/* Brackets of epsilon have this relative width: an upper end may lie so far above what another accountant proved. */
+/* Brackets of epsilon have this relative width: an upper end may lie so far above what another accountant
+ * proved. */
 static const double width = 1e-3;
 
 static const char *words(const json_t *object, const char *key) {
@@ -25,14 +26,17 @@ static tacit_status_t bad(const char *path, const char *field, const char *expec
 }
 
 /* Events that name a file are of no fit, and the file would be opened. */
-static tacit_status_t take_event(const json_t *item, const char *path, const char *key, size_t i, tacit_event_t *event,
-                                 tacit_error_t *err) {
+static tacit_status_t take_event(const json_t *item, const char *path, const char *key, size_t i,
+                                 tacit_event_t *event, tacit_error_t *err) {
   const char *spec = words(item, "event");
   json_int_t count = json_integer_value(json_object_get(item, "count"));
   tacit_error_t why;
   if (spec[0] == '\0' || tacit_event_names_file(spec) || count < 1) {
-    return tacit_error_set(err, TACIT_ERR_SYNTAX, key, "%s: %s, item %zu: needs an \"event\" as tacit account --event takes it, without a file, "
-                           "and a \"count\" from 1", path, key, i + 1);
+    return tacit_error_set(
+        err, TACIT_ERR_SYNTAX, key,
+        "%s: %s, item %zu: needs an \"event\" as tacit account --event takes it, without a file, "
+        "and a \"count\" from 1",
+        path, key, i + 1);
   }
   if (tacit_event_parse(event, spec, &why) != TACIT_OK) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, key, "%s: %s, item %zu: %s", path, key, i + 1, why.message);
@@ -55,29 +59,34 @@ static tacit_status_t take_events(tacit_testimony_t *said, const char *path, tac
   }
   tacit_status_t status = TACIT_OK;
   for (; said->n_events < json_array_size(list) && status == TACIT_OK; said->n_events++) {
-    status = take_event(json_array_get(list, said->n_events), path, key, said->n_events, &said->events[said->n_events], err);
+    status = take_event(json_array_get(list, said->n_events), path, key, said->n_events,
+                        &said->events[said->n_events], err);
   }
   return status;
 }
 
-/* The page says what the command prints, so it must have been computed; and a file that claims less than its events cost is no claim. */
+/* The page says what the command prints, so it must have been computed; and a file that claims less than its
+ * events cost is no claim. */
 static tacit_status_t compute_again(tacit_testimony_t *said, const char *path, tacit_error_t *err) {
   const tacit_account_options_t options = {.relation = said->relation, .is_in_order = said->is_scheduled};
   double claimed = said->claim.epsilon;
   if (said->n_events == 0) {
     return TACIT_OK;
   }
-  tacit_status_t status = tacit_account_epsilon(NULL, said->events, said->n_events, &options, said->claim.delta, &said->again, err);
+  tacit_status_t status = tacit_account_epsilon(NULL, said->events, said->n_events, &options,
+                                                said->claim.delta, &said->again, err);
   if (status == TACIT_OK && !(said->again.epsilon <= claimed * (1 + width))) {
     status = tacit_error_set(err, TACIT_ERR_SYNTAX, "epsilon",
-                             "%s: claims epsilon %.10g, but the releases it lists compose to %.10g at delta %g: the file is not as it was written",
+                             "%s: claims epsilon %.10g, but the releases it lists compose to %.10g at delta "
+                             "%g: the file is not as it was written",
                              path, claimed, said->again.epsilon, said->claim.delta);
   }
   return status;
 }
 
 static tacit_status_t take_claim(tacit_testimony_t *said, const char *path, tacit_error_t *err) {
-  const json_t *max_rows = json_object_get(said->root, "max_rows"), *ledger = json_object_get(said->root, "ledger");
+  const json_t *max_rows = json_object_get(said->root, "max_rows"),
+               *ledger = json_object_get(said->root, "ledger");
   const json_t *charged = json_object_get(said->root, "epsilon_charged");
   if (said->unit[0] == '\0') {
     return bad(path, "unit", "\"row\" or the column that names units", err);
@@ -89,7 +98,8 @@ static tacit_status_t take_claim(tacit_testimony_t *said, const char *path, taci
     return bad(path, "delta", "above 0 and below 1", err);
   }
   said->max_rows = (uint64_t)json_integer_value(max_rows);
-  said->n_units = json_number_value(json_object_get(said->root, "n_units")); /* 0: private, or of an earlier build */
+  said->n_units =
+      json_number_value(json_object_get(said->root, "n_units")); /* 0: private, or of an earlier build */
   said->charged = json_is_number(charged) ? json_number_value(charged) : NAN;
   if (ledger != NULL) {
     said->ledger = words(ledger, "data_id");

@@ -6,9 +6,7 @@
 enum { WIDTH = 78 };
 
 /* Lines that are kept as they are: commands, a schema. */
-static bool is_verbatim(const char *line) {
-  return strncmp(line, "    ", 4) == 0;
-}
+static bool is_verbatim(const char *line) { return strncmp(line, "    ", 4) == 0; }
 
 /* Length of the marker, which is also the indent of the lines below. */
 static size_t marker(const char *line) {
@@ -135,7 +133,8 @@ void tacit_statement_html(const char *lines, const char *heading, tacit_text_t *
   }
 }
 
-tacit_status_t tacit_statement_hand_over(tacit_status_t status, tacit_text_t *lines, tacit_text_t *text, char **out, tacit_error_t *err) {
+tacit_status_t tacit_statement_hand_over(tacit_status_t status, tacit_text_t *lines, tacit_text_t *text,
+                                         char **out, tacit_error_t *err) {
   text->failed = text->failed || lines->failed;
   tacit_text_clear(lines);
   return tacit_text_take(text, status, out, err);

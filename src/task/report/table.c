@@ -6,24 +6,49 @@
 
 enum { N_COLUMNS = 12, N_PLAIN = 10 };
 
-static const char *const headings[N_COLUMNS] = {"parameter", "mean", "sd",       "5%",       "50%",
-                                                "95%",       "mcse", "ess_bulk", "ess_tail", "rhat", "prior_sd", "prior_share"};
+static const char *const headings[N_COLUMNS] = {"parameter", "mean", "sd",       "5%",
+                                                "50%",       "95%",  "mcse",     "ess_bulk",
+                                                "ess_tail",  "rhat", "prior_sd", "prior_share"};
 
 static void cell(tacit_text_t *text, const char *label, const tacit_summary_t *s, int column) {
   text->length = 0;
   switch (column) {
-    case 0: tacit_text_plain(text, label); break;
-    case 1: tacit_text_estimate(text, s->mean, s->sd); break;
-    case 2: tacit_text_estimate(text, s->sd, s->sd); break;
-    case 3: tacit_text_estimate(text, s->q5, s->sd); break;
-    case 4: tacit_text_estimate(text, s->q50, s->sd); break;
-    case 5: tacit_text_estimate(text, s->q95, s->sd); break;
-    case 6: tacit_text_significant(text, s->mcse_mean, 2); break;
-    case 7: tacit_text_fixed(text, s->ess_bulk, 0); break;
-    case 8: tacit_text_fixed(text, s->ess_tail, 0); break;
-    case 9: tacit_text_fixed(text, s->rhat, 3); break;
-    case 10: tacit_text_significant(text, s->prior_sd, 2); break;
-    default: tacit_text_fixed(text, s->prior_share, 2); break;
+  case 0:
+    tacit_text_plain(text, label);
+    break;
+  case 1:
+    tacit_text_estimate(text, s->mean, s->sd);
+    break;
+  case 2:
+    tacit_text_estimate(text, s->sd, s->sd);
+    break;
+  case 3:
+    tacit_text_estimate(text, s->q5, s->sd);
+    break;
+  case 4:
+    tacit_text_estimate(text, s->q50, s->sd);
+    break;
+  case 5:
+    tacit_text_estimate(text, s->q95, s->sd);
+    break;
+  case 6:
+    tacit_text_significant(text, s->mcse_mean, 2);
+    break;
+  case 7:
+    tacit_text_fixed(text, s->ess_bulk, 0);
+    break;
+  case 8:
+    tacit_text_fixed(text, s->ess_tail, 0);
+    break;
+  case 9:
+    tacit_text_fixed(text, s->rhat, 3);
+    break;
+  case 10:
+    tacit_text_significant(text, s->prior_sd, 2);
+    break;
+  default:
+    tacit_text_fixed(text, s->prior_share, 2);
+    break;
   }
 }
 
@@ -91,10 +116,17 @@ static void json_parameter(tacit_text_t *text, const char *label, const tacit_su
   const struct {
     const char *key;
     double value;
-  } fields[] = {{"mean", s->mean},          {"sd", s->sd},         {"q5", s->q5},
-                {"q50", s->q50},            {"q95", s->q95},       {"mcse_mean", s->mcse_mean},
-                {"ess_bulk", s->ess_bulk},  {"ess_tail", s->ess_tail}, {"rhat", s->rhat},
-                {"prior_sd", s->prior_sd},  {"prior_share", s->prior_share}};
+  } fields[] = {{"mean", s->mean},
+                {"sd", s->sd},
+                {"q5", s->q5},
+                {"q50", s->q50},
+                {"q95", s->q95},
+                {"mcse_mean", s->mcse_mean},
+                {"ess_bulk", s->ess_bulk},
+                {"ess_tail", s->ess_tail},
+                {"rhat", s->rhat},
+                {"prior_sd", s->prior_sd},
+                {"prior_share", s->prior_share}};
   tacit_text_printf(text, "    {\"name\": ");
   tacit_text_json_string(text, label);
   for (size_t k = 0; k < sizeof fields / sizeof fields[0] - (s->prior_share > 0 ? 0 : 2); k++) {
@@ -108,8 +140,9 @@ tacit_status_t tacit_report_summary_json(const tacit_report_read_t *read, char *
   *out = NULL;
   tacit_text_t text = {0};
   tacit_status_t status = TACIT_OK;
-  tacit_text_printf(&text, "{\n  \"private\": %s,\n  \"n_chains\": %zu,\n  \"n_draws\": %zu,\n  \"parameters\": [",
-                    read->is_private ? "true" : "false", read->draws.n_chains, tacit_draws_n_kept(&read->draws));
+  tacit_text_printf(
+      &text, "{\n  \"private\": %s,\n  \"n_chains\": %zu,\n  \"n_draws\": %zu,\n  \"parameters\": [",
+      read->is_private ? "true" : "false", read->draws.n_chains, tacit_draws_n_kept(&read->draws));
   for (size_t j = 0; j < read->draws.n_reported && status == TACIT_OK; j++) {
     tacit_summary_t summary;
     status = tacit_draws_summarise_with(&read->draws, j, &read->evidence, &summary, err);

@@ -24,12 +24,16 @@ static size_t count_values(const tacit_column_schema_t *column) {
 }
 
 static double value_at(const tacit_column_schema_t *column, size_t k, size_t n) {
-  return has_levels(column) ? (double)k : column->lower + (column->upper - column->lower) * (double)k / (double)(n > 1 ? n - 1 : 1);
+  return has_levels(column)
+             ? (double)k
+             : column->lower + (column->upper - column->lower) * (double)k / (double)(n > 1 ? n - 1 : 1);
 }
 
-/* Scaled features (n, n_features), owned, of rows with column c at `values` and the others at a base: one of N_BASES combinations, in which
-   a column goes through its values, and pairs of columns through theirs together. */
-static tacit_status_t vary(const tacit_predictor_t *p, size_t c, size_t base, size_t n, const double *values, double **features, tacit_error_t *err) {
+/* Scaled features (n, n_features), owned, of rows with column c at `values` and the others at a base: one of
+   N_BASES combinations, in which a column goes through its values, and pairs of columns through theirs
+   together. */
+static tacit_status_t vary(const tacit_predictor_t *p, size_t c, size_t base, size_t n, const double *values,
+                           double **features, tacit_error_t *err) {
   double *memory = tacit_alloc(n, (p->n_names + 1) * sizeof *memory);
   const double **columns = tacit_alloc(p->n_names + 1, sizeof *columns);
   tacit_status_t status = memory != NULL && columns != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -68,7 +72,8 @@ static tacit_status_t look(tacit_inverse_t *v, bool *touches, tacit_error_t *err
       status = vary(v->predictor, c, b, column->n_values, column->values, &features, err);
       for (size_t i = 0; i < column->n_values * v->n_features && status == TACIT_OK; i++) {
         size_t j = i % v->n_features;
-        touches[c * v->n_features + j] = touches[c * v->n_features + j] || fabs(features[i] - features[j]) > 1e-12;
+        touches[c * v->n_features + j] =
+            touches[c * v->n_features + j] || fabs(features[i] - features[j]) > 1e-12;
         column->patterns[i] = features[i];
       }
       tacit_free(features);
@@ -97,7 +102,9 @@ static bool has_patterns(const struct tacit_inverse_column *column, size_t n_fea
     for (size_t b = 0; b < a; b++) {
       double distance = 0;
       for (size_t j = 0; j < n_features; j++) {
-        distance += column->is_own[j] ? fabs(column->patterns[a * n_features + j] - column->patterns[b * n_features + j]) : 0;
+        distance += column->is_own[j]
+                        ? fabs(column->patterns[a * n_features + j] - column->patterns[b * n_features + j])
+                        : 0;
       }
       if (distance < 1e-9) {
         return false;
@@ -126,17 +133,21 @@ static tacit_status_t choose(tacit_inverse_t *v, size_t c, const bool *touches, 
   return column->feature != SIZE_MAX || (is_listed && has_patterns(column, v->n_features))
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
-                               "column '%.60s' cannot be made from the formula's features: none of them is its alone and rises or falls with it",
+                               "column '%.60s' cannot be made from the formula's features: none of them is "
+                               "its alone and rises or falls with it",
                                schema->name);
 }
 
-tacit_status_t tacit_inverse_init(tacit_inverse_t *inverse, const tacit_predictor_t *predictor, tacit_error_t *err) {
+tacit_status_t tacit_inverse_init(tacit_inverse_t *inverse, const tacit_predictor_t *predictor,
+                                  tacit_error_t *err) {
   size_t d = predictor->n_features, n = predictor->n_names;
   *inverse = (tacit_inverse_t){.predictor = predictor, .n_columns = n, .n_features = d};
   inverse->columns = tacit_alloc_zero(n, sizeof *inverse->columns);
   inverse->is_used = tacit_alloc_zero(d, sizeof *inverse->is_used);
   bool *touches = tacit_alloc_zero(n * d + 1, sizeof *touches);
-  tacit_status_t status = inverse->columns != NULL && inverse->is_used != NULL && touches != NULL ? TACIT_OK : tacit_error_memory(err);
+  tacit_status_t status = inverse->columns != NULL && inverse->is_used != NULL && touches != NULL
+                              ? TACIT_OK
+                              : tacit_error_memory(err);
   for (size_t c = 0; c < n && status == TACIT_OK; c++) {
     struct tacit_inverse_column *column = &inverse->columns[c];
     const tacit_column_schema_t *schema = schema_of(predictor, c);
@@ -156,7 +167,8 @@ tacit_status_t tacit_inverse_init(tacit_inverse_t *inverse, const tacit_predicto
     status = choose(inverse, c, touches, err);
     const struct tacit_inverse_column *column = &inverse->columns[c];
     for (size_t j = 0; j < d; j++) {
-      inverse->is_used[j] = inverse->is_used[j] || (column->feature != SIZE_MAX ? column->feature == j : column->is_own[j]);
+      inverse->is_used[j] =
+          inverse->is_used[j] || (column->feature != SIZE_MAX ? column->feature == j : column->is_own[j]);
     }
   }
   tacit_free(touches);
@@ -175,14 +187,15 @@ void tacit_inverse_clear(tacit_inverse_t *inverse) {
 }
 
 /* The value whose own features are nearest. */
-static void by_pattern(const tacit_inverse_t *v, const struct tacit_inverse_column *column, size_t n, const double *features, double *out,
-                       bool *is_exact) {
+static void by_pattern(const tacit_inverse_t *v, const struct tacit_inverse_column *column, size_t n,
+                       const double *features, double *out, bool *is_exact) {
   for (size_t i = 0; i < n; i++) {
     double least = INFINITY;
     for (size_t k = 0; k < column->n_values; k++) {
       double distance = 0;
       for (size_t j = 0; j < v->n_features; j++) {
-        double off = column->is_own[j] ? features[i * v->n_features + j] - column->patterns[k * v->n_features + j] : 0;
+        double off =
+            column->is_own[j] ? features[i * v->n_features + j] - column->patterns[k * v->n_features + j] : 0;
         distance += off * off;
       }
       if (distance < least) {
@@ -194,8 +207,10 @@ static void by_pattern(const tacit_inverse_t *v, const struct tacit_inverse_colu
   }
 }
 
-/* All rows' values between the bounds by halving, since the feature rises or falls; whole numbers are the nearest ones. */
-static tacit_status_t by_feature(const tacit_inverse_t *v, size_t c, size_t n, const double *features, double *out, tacit_error_t *err) {
+/* All rows' values between the bounds by halving, since the feature rises or falls; whole numbers are the
+ * nearest ones. */
+static tacit_status_t by_feature(const tacit_inverse_t *v, size_t c, size_t n, const double *features,
+                                 double *out, tacit_error_t *err) {
   const struct tacit_inverse_column *column = &v->columns[c];
   const tacit_column_schema_t *schema = schema_of(v->predictor, c);
   double *low = tacit_alloc(n, 2 * sizeof *low), *high = low != NULL ? low + n : NULL;
@@ -211,20 +226,22 @@ static tacit_status_t by_feature(const tacit_inverse_t *v, size_t c, size_t n, c
     }
     status = vary(v->predictor, c, 0, n, out, &at, err);
     for (size_t i = 0; i < n && status == TACIT_OK; i++) {
-      bool is_below = column->direction * at[i * v->n_features + column->feature] < column->direction * features[i * v->n_features + column->feature];
+      bool is_below = column->direction * at[i * v->n_features + column->feature] <
+                      column->direction * features[i * v->n_features + column->feature];
       *(is_below ? &low[i] : &high[i]) = out[i];
     }
     tacit_free(at);
   }
   for (size_t i = 0; i < n && status == TACIT_OK; i++) {
-    out[i] = fmin(fmax(schema->type == TACIT_COLUMN_NUMERIC ? out[i] : nearbyint(out[i]), schema->lower), schema->upper);
+    out[i] = fmin(fmax(schema->type == TACIT_COLUMN_NUMERIC ? out[i] : nearbyint(out[i]), schema->lower),
+                  schema->upper);
   }
   tacit_free(low);
   return status;
 }
 
-tacit_status_t tacit_inverse_columns(const tacit_inverse_t *inverse, size_t n, const double *features, double *const *columns, bool *is_exact,
-                                     tacit_error_t *err) {
+tacit_status_t tacit_inverse_columns(const tacit_inverse_t *inverse, size_t n, const double *features,
+                                     double *const *columns, bool *is_exact, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < n; i++) {
     is_exact[i] = true;

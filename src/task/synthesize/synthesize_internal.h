@@ -14,12 +14,14 @@ void tacit_synthesis_rules(size_t n_sets, tacit_text_t *text);
 
 TACIT_MUST_USE tacit_status_t tacit_synthesis_is_of_tables(const char *path, bool *is_so, tacit_error_t *err);
 /* Texts are cleared by the caller, also after failure; html NULL: not wanted. */
-TACIT_MUST_USE tacit_status_t tacit_synthesize_tables(const char *path, const tacit_synthesis_settings_t *settings, tacit_text_t *csv,
-                                                      tacit_text_t *json, tacit_text_t *html, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_synthesize_tables(const char *path,
+                                                      const tacit_synthesis_settings_t *settings,
+                                                      tacit_text_t *csv, tacit_text_t *json,
+                                                      tacit_text_t *html, tacit_error_t *err);
 
 /*
- * Columns from features: a column is found from the features that are its alone. One of them rises or falls with it, or, where there are few values,
- * all of them together tell which it is.
+ * Columns from features: a column is found from the features that are its alone. One of them rises or falls
+ * with it, or, where there are few values, all of them together tell which it is.
  */
 typedef struct tacit_inverse {
   const tacit_predictor_t *predictor;
@@ -32,17 +34,19 @@ typedef struct tacit_inverse {
     double *values;   /* (n_values) */
     double *patterns; /* (n_values, n_features): scaled features at each value */
     bool *is_own;     /* (n_features) */
-  } *columns;
+  } * columns;
 } tacit_inverse_t;
 
 /* @return TACIT_ERR_ARGUMENT for a column that features do not tell. Clear also after failure. */
-TACIT_MUST_USE tacit_status_t tacit_inverse_init(tacit_inverse_t *inverse, const tacit_predictor_t *predictor, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_inverse_init(tacit_inverse_t *inverse, const tacit_predictor_t *predictor,
+                                                 tacit_error_t *err);
 void tacit_inverse_clear(tacit_inverse_t *inverse);
 /*
- * columns[c] (n) <- values of n rows from scaled features (n, n_features); is_exact (n): no combination of levels stood for none and was
- * replaced by the nearest.
+ * columns[c] (n) <- values of n rows from scaled features (n, n_features); is_exact (n): no combination of
+ * levels stood for none and was replaced by the nearest.
  */
-TACIT_MUST_USE tacit_status_t tacit_inverse_columns(const tacit_inverse_t *inverse, size_t n, const double *features, double *const *columns,
+TACIT_MUST_USE tacit_status_t tacit_inverse_columns(const tacit_inverse_t *inverse, size_t n,
+                                                    const double *features, double *const *columns,
                                                     bool *is_exact, tacit_error_t *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* Rows of a population known by noisy margins: for each set a draw of its effects, and rows of the table that they make. */
+/* Rows of a population known by noisy margins: for each set a draw of its effects, and rows of the table that
+ * they make. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,8 +20,8 @@ typedef struct synthesis {
   tacit_margins_file_t margins;
   size_t n_rows, n_sets, n_draws, n_cells;
   uint64_t seed;
-  uint16_t *rows;  /* (n_rows, n_columns) */
-  double *counts;  /* (n_cells): rows of all sets in each cell of the margins */
+  uint16_t *rows; /* (n_rows, n_columns) */
+  double *counts; /* (n_cells): rows of all sets in each cell of the margins */
   tacit_text_t csv, json, html;
 } synthesis_t;
 
@@ -50,7 +51,8 @@ static tacit_status_t read_margins(synthesis_t *s, const char *path, tacit_error
   TACIT_THEN(status, tacit_margins_read(&s->margins, &file, text, n));
   TACIT_THEN(status, tacit_margins_build(&s->margins, &file));
   if (status == TACIT_OK && s->margins.n_zeros > 0) {
-    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "path", "rows are not made of margins with cells that cannot be (zeros:)");
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "path",
+                             "rows are not made of margins with cells that cannot be (zeros:)");
   }
   tacit_yaml_close(&file);
   tacit_free(text);
@@ -58,17 +60,23 @@ static tacit_status_t read_margins(synthesis_t *s, const char *path, tacit_error
   return status;
 }
 
-static tacit_status_t choose_size(synthesis_t *s, const tacit_synthesis_settings_t *settings, tacit_error_t *err) {
+static tacit_status_t choose_size(synthesis_t *s, const tacit_synthesis_settings_t *settings,
+                                  tacit_error_t *err) {
   if (settings->n_sets < 1 || settings->n_sets > TACIT_SYNTHESIS_MAX_SETS || settings->n_sets > s->n_draws) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "sets", "1 to %zu sets can be made of %zu draws, each of its own, not %zu",
-                           s->n_draws < TACIT_SYNTHESIS_MAX_SETS ? s->n_draws : (size_t)TACIT_SYNTHESIS_MAX_SETS, s->n_draws, settings->n_sets);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "sets", "1 to %zu sets can be made of %zu draws, each of its own, not %zu",
+        s->n_draws < TACIT_SYNTHESIS_MAX_SETS ? s->n_draws : (size_t)TACIT_SYNTHESIS_MAX_SETS, s->n_draws,
+        settings->n_sets);
   }
   if (settings->n_rows == 0 && !(s->margins.n > 0)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows", "the margins do not say how many records there are: say how many rows to make, --rows N");
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "rows",
+        "the margins do not say how many records there are: say how many rows to make, --rows N");
   }
   double n = settings->n_rows > 0 ? (double)settings->n_rows : s->margins.n;
   if (!(n <= TACIT_SYNTHESIS_MAX_ROWS)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows", "at most %d rows of a set can be made, not %.10g", (int)TACIT_SYNTHESIS_MAX_ROWS, n);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "rows", "at most %d rows of a set can be made, not %.10g",
+                           (int)TACIT_SYNTHESIS_MAX_ROWS, n);
   }
   s->n_rows = (size_t)n;
   s->n_sets = settings->n_sets;
@@ -76,7 +84,8 @@ static tacit_status_t choose_size(synthesis_t *s, const tacit_synthesis_settings
   return TACIT_OK;
 }
 
-static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_synthesis_settings_t *settings, tacit_error_t *err) {
+static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_synthesis_settings_t *settings,
+                               tacit_error_t *err) {
   tacit_status_t status = read_margins(s, path, err);
   TACIT_THEN(status, tacit_report_read(&s->post, path, err));
   TACIT_THEN(status, tacit_predict_check_fit(&s->post, err));
@@ -88,8 +97,9 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
   }
   size_t k = tacit_tables_n_effects(s->margins.tables), n = s->post.draws.n_reported;
   if (status == TACIT_OK && n < k) {
-    status = tacit_error_set(err, TACIT_ERR_SYNTAX, "path", "%s: %zu quantities were drawn, where the margins in statistic.yaml have %zu effects",
-                             path, n, k);
+    status = tacit_error_set(
+        err, TACIT_ERR_SYNTAX, "path",
+        "%s: %zu quantities were drawn, where the margins in statistic.yaml have %zu effects", path, n, k);
   }
   s->n_cells = tacit_tables_n_cells(s->margins.tables);
   s->n_draws = tacit_draws_n_kept(&s->post.draws) * s->post.draws.n_chains;
@@ -135,9 +145,11 @@ static tacit_status_t put_set(synthesis_t *s, size_t set, tacit_error_t *err) {
   tacit_rng_key_from_seed(key, s->seed);
   tacit_status_t status = tacit_rng_new(&rng, key, set, err);
   if (status == TACIT_OK) {
-    size_t n = tacit_draws_n_kept(draws), from = set * s->n_draws / s->n_sets, to = (set + 1) * s->n_draws / s->n_sets;
+    size_t n = tacit_draws_n_kept(draws), from = set * s->n_draws / s->n_sets,
+           to = (set + 1) * s->n_draws / s->n_sets;
     size_t draw = from + (size_t)tacit_rng_below(rng, to - from);
-    status = tacit_tables_draw(m->tables, tacit_draws_row(draws, draw / n, draws->n_warmup + draw % n), s->n_rows, rng, s->rows, err);
+    status = tacit_tables_draw(m->tables, tacit_draws_row(draws, draw / n, draws->n_warmup + draw % n),
+                               s->n_rows, rng, s->rows, err);
   }
   for (size_t i = 0; i < s->n_rows && status == TACIT_OK; i++) {
     const uint16_t *row = s->rows + i * m->n_columns;
@@ -201,8 +213,10 @@ static void json_cell(synthesis_t *s, const char *name, size_t cell, double rele
 
 static tacit_status_t put_json(synthesis_t *s, tacit_error_t *err) {
   tacit_text_printf(&s->json,
-                    "{\n  \"format\": \"tacit synthetic rows\",\n  \"version\": 1,\n  \"synthetic\": true,\n  \"note\": \"Nobody's records: rows of "
-                    "the table of largest entropy with noisy margins. Interactions that no margin shows are not in these rows.\",\n  \"private\": "
+                    "{\n  \"format\": \"tacit synthetic rows\",\n  \"version\": 1,\n  \"synthetic\": true,\n "
+                    " \"note\": \"Nobody's records: rows of "
+                    "the table of largest entropy with noisy margins. Interactions that no margin shows are "
+                    "not in these rows.\",\n  \"private\": "
                     "%s,\n  \"rows\": %zu,\n  \"sets\": %zu,\n  \"seed\": %llu,\n"
                     "  \"cells\": [",
                     s->post.is_private ? "true" : "false", s->n_rows, s->n_sets, (unsigned long long)s->seed);
@@ -224,17 +238,22 @@ static void html_cell(synthesis_t *s, const char *name, size_t cell, double rele
 
 static tacit_status_t put_page(synthesis_t *s, tacit_error_t *err) {
   tacit_page_head("Synthetic rows: ", "a table known by its margins", "", &s->html);
-  tacit_text_printf(
-      &s->html,
-      "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of %zu rows (seed %llu), made of noisy margins and of "
-      "nothing else: no record was read, %s.</div>\n",
-      s->post.is_private ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n_rows, (unsigned long long)s->seed,
-      s->post.is_private ? "and they cost no privacy beyond the release's" : "but the release was seeded and is NOT PRIVATE, and so are they");
   tacit_text_printf(&s->html,
-                    "<p>They hold the interactions that a margin shows, as far as its noise leaves them, and no others: of all tables with such "
-                    "margins they are of that with the largest entropy. An analysis of columns that are in no margin together finds them independent "
+                    "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of "
+                    "%zu rows (seed %llu), made of noisy margins and of "
+                    "nothing else: no record was read, %s.</div>\n",
+                    s->post.is_private ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n_rows,
+                    (unsigned long long)s->seed,
+                    s->post.is_private ? "and they cost no privacy beyond the release's"
+                                       : "but the release was seeded and is NOT PRIVATE, and so are they");
+  tacit_text_printf(&s->html,
+                    "<p>They hold the interactions that a margin shows, as far as its noise leaves them, and "
+                    "no others: of all tables with such "
+                    "margins they are of that with the largest entropy. An analysis of columns that are in "
+                    "no margin together finds them independent "
                     "given what connects them.</p>\n"
-                    "<h2>Beside what was released</h2>\n<div class=\"scroll\"><table>\n<tr><th>Cell</th><th>Share released</th><th>sd of its "
+                    "<h2>Beside what was released</h2>\n<div "
+                    "class=\"scroll\"><table>\n<tr><th>Cell</th><th>Share released</th><th>sd of its "
                     "noise</th><th>of rows</th></tr>\n");
   tacit_status_t status = each_cell(s, html_cell, err);
   tacit_text_printf(&s->html, "</table></div>\n");
@@ -244,8 +263,9 @@ static tacit_status_t put_page(synthesis_t *s, tacit_error_t *err) {
   return status;
 }
 
-tacit_status_t tacit_synthesize_tables(const char *path, const tacit_synthesis_settings_t *settings, tacit_text_t *csv, tacit_text_t *json,
-                                       tacit_text_t *html, tacit_error_t *err) {
+tacit_status_t tacit_synthesize_tables(const char *path, const tacit_synthesis_settings_t *settings,
+                                       tacit_text_t *csv, tacit_text_t *json, tacit_text_t *html,
+                                       tacit_error_t *err) {
   synthesis_t s = {.n_rows = 0};
   tacit_status_t status = open_all(&s, path, settings, err);
   if (status == TACIT_OK) {
