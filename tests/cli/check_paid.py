@@ -58,7 +58,7 @@ def is_charged(spend):
 def check_folder(out, n_planned, is_free_of_faults=True):
     """What the folder holds: whole, ended, part or nothing."""
     folder = pathlib.Path(out)
-    if not folder.exists():
+    if not folder.exists() or os.listdir(folder) == []: # killed between making it and its first file: before anything is charged
         return "nothing"
     if not (folder / "unfinished").exists():
         assert tacit("summary", out).returncode in (0, 3) and (folder / "report.html").exists() and (folder / "privacy.txt").exists(), os.listdir(out)
@@ -140,6 +140,7 @@ def kills():
             paid = [spend for spend in spends() if is_charged(spend) and os.path.basename(spend["artefact"]) == out]
             outcomes[f"killed, {relation}: {found if paid or found != 'nothing' else 'nothing, and nothing paid'}"] += 1
             assert paid or found == "nothing", (out, found)
+            assert not paid or not os.path.exists(out) or os.listdir(out) != [], out
             assert relation == "substitute" or found != "part", (out, found)
         assert tacit("ledger", "verify", LEDGER).returncode == 0
 
