@@ -3,7 +3,8 @@
 Functions of the library at the edges of what their arguments may be, by mpmath with 100 digits: edges.py POINTS > TABLE
 
 TABLE is read by test_program_library TABLE: "= WHOLE REALS EXPRESSION", then a line a point: whole numbers k, numbers a, the value, its
-derivatives by a. edges.txt, which the quick test reads, has 12 points of each.
+derivatives by a. edges.txt, which the quick test reads, has 20 points of each. With 10 000 of each (220 000; four minutes) no
+value is off by more than 9.4e-11 and no derivative by more than 2.7e-10, relative errors as the test takes them.
 """
 import random
 import sys
