@@ -182,7 +182,9 @@ static double choose_radius(const choice_t *c, const double *whiten) {
     losses[i] = predicted_loss(c, information, least * pow(ratio, i));
     best = fmin(best, losses[i]);
   }
-  double p = (double)d, allowed = best + radius_slack * fmax(best - p, 0) + radius_loss * p;
+  double p = (double)d, excess = fmax(best - p, 0);
+  double allowed =
+      best + radius_slack * excess + fmin(radius_more * excess, radius_most * p) + radius_loss * p;
   for (int i = N_RADII; i-- > 0;) {
     if (losses[i] <= allowed) {
       return i == N_RADII - 1 ? radius : least * pow(ratio, i);

@@ -39,9 +39,14 @@ static const double wide_weight = 3;
 /* The metric of a round is the information plus this share of it spread as the features are. */
 static const double metric_ridge = 0.05;
 
-/* The radius of a round is the largest that loses no more than this of what the best one gains, and of a
- * parameter. */
-static const double radius_slack = 0.15, radius_loss = 0.002;
+/*
+ * The radius of a round is the largest whose variances, in units of those without privacy and summed over the
+ * d parameters, exceed the best radius's by at most this: of what that one has beyond d, radius_slack, and
+ * radius_more but no more than radius_most of d; and radius_loss of d. Rows longer than the radius have a
+ * weight, and where the model misfits, weights move the answer: precision is paid so that few do
+ * (docs/theory.md, 18.8).
+ */
+static const double radius_slack = 0.15, radius_more = 4, radius_most = 2, radius_loss = 0.1;
 
 /*
  * What the variance of an early round's score may be off by, as a share of it: the surrogate's tails are
