@@ -361,43 +361,12 @@ RELEASE_OF_SUMS(tacit_curator_release_cells, cells->n_edges + 1, WITH(const taci
 RELEASE_OF_SUMS(tacit_curator_release_residual_shapes, 2 * (dim - 1),
                 WITH(const tacit_fit_point_t *point, const double *whiten, ), point, whiten, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_score, dim, WITH(const tacit_centred_point_t *point, ), point, )
-RELEASE_OF_SUMS(tacit_curator_release_centred_tails, dim, WITH(const tacit_centred_point_t *point, ), point, )
-RELEASE_OF_SUMS(tacit_curator_release_centred_lengths, TACIT_CENTRED_LENGTHS,
-                WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_centred_slope, SQUARES(dim), WITH(const tacit_centred_point_t *point, ),
                 point, )
-RELEASE_OF_SUMS(tacit_curator_release_centred_squares, SQUARES(dim),
-                WITH(const tacit_centred_point_t *point, ), point, )
 RELEASE_OF_SUMS(tacit_curator_release_bands, tacit_bands_n_values(bands, of->dim),
                 WITH(const tacit_banded_t *of, const tacit_bands_t *bands, ), of, bands, )
 RELEASE_OF_SUMS(tacit_curator_release_lengths, n_edges + 1,
                 WITH(const tacit_banded_t *of, size_t n_edges, const double *edges, ), of, n_edges, edges, )
-
-/* In units of what each level may be. */
-tacit_status_t __wrap_tacit_curator_release_centred_levels(tacit_curator_t *curator,
-                                                           const tacit_centred_point_t *point,
-                                                           double noise_multiplier, double *out,
-                                                           double *noise_sd, tacit_error_t *err) {
-  tacit_status_t status =
-      __real_tacit_curator_release_centred_levels(curator, point, noise_multiplier, out, noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  fault_t at_work = begin_looking();
-  double sums[2][AUDIT_MAX_SUMS], seen[TACIT_CENTRED_LEVELS], unused;
-  for (size_t side = 0; side < 2; side++) {
-    must(__real_tacit_curator_release_centred_levels(adversary.exposed[side], point, 1, sums[side], &unused,
-                                                     err),
-         err);
-    sums[side][0] /= point->most;
-    sums[side][1] /= point->most;
-  }
-  for (size_t i = 0; i < TACIT_CENTRED_LEVELS; i++) {
-    seen[i] = out[i] / (i < 2 ? point->most : 1);
-  }
-  see_normal(seen, (const double(*)[AUDIT_MAX_SUMS])sums, TACIT_CENTRED_LEVELS, *noise_sd, 1);
-  return end_looking(at_work, out, TACIT_CENTRED_LEVELS * sizeof *out, err);
-}
 
 /* Each number has noise of its own size: all in units of that. */
 tacit_status_t __wrap_tacit_curator_release_fit_check(tacit_curator_t *curator,

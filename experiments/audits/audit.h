@@ -81,20 +81,15 @@ typedef enum row_release {
   ROWS_CELLS,
   ROWS_CHECK,
   ROWS_CENTRED,
-  ROWS_TAILS,
   ROWS_SLOPE,
-  ROWS_CENTRED_SQUARES,
-  ROWS_LEVELS,
-  ROWS_LENGTHS,
+  ROWS_PROGRAM_SCORES,
+  ROWS_PROGRAM_SLOPES,
+  ROWS_PROGRAM_LENGTHS,
   ROWS_SHAPES,
   ROWS_BANDS,
   ROWS_BANDS_OF_ROWS,
   ROWS_BAND_LENGTHS
 } row_release_t;
-
-/* The public seed of responses by which a record of a short score would have had a long one, and the other
- * way round. */
-enum { AUDIT_OPPOSITE_LENGTHS = 2 };
 
 typedef struct audit_case {
   const char *name, *method, *setting;

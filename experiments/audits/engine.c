@@ -111,14 +111,15 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
                                   .n_bins = 1,
                                   .by = SIZE_MAX};
   static const double identity[4] = {1, 0, 0, 1};
-  const double most = of->rows == ROWS_LEVELS ? 0.5 : of->rows == ROWS_SLOPE ? 1e-3 : 1e6;
-  const double cap = of->rows == ROWS_CENTRED_SQUARES ? 0.5 : 1;
-  const tacit_centred_point_t centred = {
-      theta, identity, 1, most, cap, 1, of->rows == ROWS_LENGTHS ? AUDIT_OPPOSITE_LENGTHS : 1};
+  const double most = of->rows == ROWS_SLOPE ? 1e-3 : 1e6;
+  const tacit_centred_point_t centred = {theta, identity, 1, most, 1, 1};
+  const tacit_program_point_t program = {&adversary.model, centred};
+  const tacit_banded_t program_scores = tacit_program_scores(&program),
+                       program_slopes = tacit_program_slopes(&program);
   const tacit_linear_point_t line = {2, identity, theta, 1, of->unit_rows > 1};
   const tacit_banded_t rows_of_line = tacit_linear_rows(&line), scores = tacit_linear_scores(&line);
   const double radii[3] = {0.5, sqrt(2), 2};
-  const tacit_bands_t bands = {3, radii, of->rows == ROWS_BANDS};
+  const tacit_bands_t bands = {3, radii, of->rows == ROWS_BANDS || of->rows == ROWS_PROGRAM_SCORES};
   double out[AUDIT_MAX_SUMS], sds[6], sd, multiplier = of->noise_multiplier;
   switch (of->rows) {
   case ROWS_SECOND_MOMENTS:
@@ -138,25 +139,23 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     return tacit_curator_release_unit_rows(curator, 2, (const size_t[2]){1, 2}, multiplier, out, &sd, err);
   case ROWS_CENTRED:
     return tacit_curator_release_centred_score(curator, &centred, multiplier, out, &sd, err);
-  case ROWS_TAILS:
-    return tacit_curator_release_centred_tails(curator, &centred, multiplier, out, &sd, err);
   case ROWS_SLOPE:
     return tacit_curator_release_centred_slope(curator, &centred, multiplier, out, &sd, err);
   case ROWS_SHAPES:
     return tacit_curator_release_residual_shapes(curator, &sure, (const double[]){1, 0, 6, 1}, multiplier,
                                                  out, &sd, err);
-  case ROWS_LENGTHS:
-    return tacit_curator_release_centred_lengths(curator, &centred, multiplier, out, &sd, err);
-  case ROWS_CENTRED_SQUARES:
-    return tacit_curator_release_centred_squares(curator, &centred, multiplier, out, &sd, err);
+  case ROWS_PROGRAM_SCORES:
+    return tacit_curator_release_bands(curator, &program_scores, &bands, multiplier, out, &sd, err);
+  case ROWS_PROGRAM_SLOPES:
+    return tacit_curator_release_bands(curator, &program_slopes, &bands, multiplier, out, &sd, err);
+  case ROWS_PROGRAM_LENGTHS:
+    return tacit_curator_release_lengths(curator, &program_scores, 3, radii, multiplier, out, &sd, err);
   case ROWS_BANDS:
     return tacit_curator_release_bands(curator, &scores, &bands, multiplier, out, &sd, err);
   case ROWS_BANDS_OF_ROWS:
     return tacit_curator_release_bands(curator, &rows_of_line, &bands, multiplier, out, &sd, err);
   case ROWS_BAND_LENGTHS:
     return tacit_curator_release_lengths(curator, &scores, 3, radii, multiplier, out, &sd, err);
-  case ROWS_LEVELS:
-    return tacit_curator_release_centred_levels(curator, &centred, multiplier, out, &sd, err);
   case ROWS_CELLS:
     return tacit_curator_release_cells(curator, &cells, multiplier, out, &sd, err);
   default:

@@ -46,14 +46,12 @@ static void centred_grad(const void *ctx, const float *block, size_t n_theta, co
 static void centred_others(const void *ctx, const float *record, const double *theta, uint64_t seed, size_t n,
                            float *blocks, double *weights) {
   size_t dim = *(const size_t *)ctx;
-  (void)theta, (void)n;
-  bool is_opposite = seed == AUDIT_OPPOSITE_LENGTHS;
-  float other = is_opposite ? (record[dim] > 0 ? 0 : 1e3F) : -record[dim];
+  (void)theta, (void)n, (void)seed;
   for (size_t i = 0; i < (dim + 1) * TACIT_BLOCK; i++) {
-    blocks[i] = i / TACIT_BLOCK == dim ? other : record[i / TACIT_BLOCK];
+    blocks[i] = i / TACIT_BLOCK == dim ? -record[dim] : record[i / TACIT_BLOCK];
   }
   memset(weights, 0, TACIT_BLOCK * sizeof *weights);
-  weights[0] = is_opposite ? 1 : 0.25;
+  weights[0] = 0.25;
 }
 
 static void centred_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {

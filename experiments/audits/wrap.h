@@ -50,16 +50,8 @@ WRAPPED(tacit_status_t, tacit_curator_release_residual_shapes, tacit_curator_t *
         const double *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_centred_score, tacit_curator_t *, const tacit_centred_point_t *,
         double, double *, double *, tacit_error_t *);
-WRAPPED(tacit_status_t, tacit_curator_release_centred_tails, tacit_curator_t *, const tacit_centred_point_t *,
-        double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_centred_slope, tacit_curator_t *, const tacit_centred_point_t *,
         double, double *, double *, tacit_error_t *);
-WRAPPED(tacit_status_t, tacit_curator_release_centred_squares, tacit_curator_t *,
-        const tacit_centred_point_t *, double, double *, double *, tacit_error_t *);
-WRAPPED(tacit_status_t, tacit_curator_release_centred_lengths, tacit_curator_t *,
-        const tacit_centred_point_t *, double, double *, double *, tacit_error_t *);
-WRAPPED(tacit_status_t, tacit_curator_release_centred_levels, tacit_curator_t *,
-        const tacit_centred_point_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_bands, tacit_curator_t *, const tacit_banded_t *,
         const tacit_bands_t *, double, double *, double *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_curator_release_lengths, tacit_curator_t *, const tacit_banded_t *, size_t,

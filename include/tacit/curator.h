@@ -211,7 +211,6 @@ typedef struct tacit_centred_point {
   const double *whiten; /**< A: shape (dim, dim), row-major, finite */
   double clip;          /**< C, from 1e-15 to 1e15 */
   double most;          /**< K, from 1e-15 to 1e15 */
-  double cap;           /**< of squares of scores, from 1e-15 to 1e15 */
   size_t n_simulated; /**< responses simulated for a record, where the model has not a few to go through; 1 to
                          4096 */
   uint64_t seed;      /**< public, of these */
@@ -223,18 +222,11 @@ typedef struct tacit_centred_point {
  * gives them, and
  *
  *     u = A s(t; x, y), k = min(1, C / |u|), c = sum_m p_m k_m u_m, J = sum_m p_m k_m u_m u_m', w = min(1, K
- * / tr J, C/4 / |c|, C/4 / |c_2C - c|),
- *
- * c_2C at twice the clip: mean 0 at the truth given x, however much is clipped. |v| <= 5/4 C, so that the
+ * / tr J, C/4 / |c|): mean 0 at the truth given x, however much is clipped. |v| <= 5/4 C, so that the
  * sensitivity is 5/2 C under substitution, 5/4 C under add-remove. A score that is no finite number counts as
  * zero.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_score(
-    tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier, double *out,
-    double *noise_sd, tacit_error_t *err);
-/** The same of v at twice the clip, with the same w, less v: what lies between C and 2 C. Bounds are those of
- * the score. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_tails(
     tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier, double *out,
     double *noise_sd, tacit_error_t *err);
 /**
@@ -245,33 +237,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_tails(
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_slope(
     tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier, double *out,
     double *noise_sd, tacit_error_t *err);
-/**
- * Release out = svec(sum v v') + N(0, noise_sd^2 I), shape (dim (dim + 1) / 2), over units, v shortened to
- * the cap: how v varies, dependence within units included. Sensitivity, with c = min(cap, 5/4 C): sqrt(2)
- * c^2, c^2.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_squares(
-    tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier, double *out,
-    double *noise_sd, tacit_error_t *err);
-enum { TACIT_CENTRED_LENGTHS = 4, TACIT_CENTRED_LEVELS = 3 };
-/**
- * Release out = sum + N(0, noise_sd^2 I), shape (TACIT_CENTRED_LENGTHS), over units, means over a unit's
- * records: 1 in the cell that |u| lies in, less how likely each cell is given x; cells are parted by 1/2, 1
- * and 2 times sqrt(dim). Mean 0 under the program. Sensitivity 2 sqrt(2) under substitution, sqrt(2) under
- * add-remove. A score that is no finite number adds nothing.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_lengths(
-    tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-    double out[TACIT_CENTRED_LENGTHS], double *noise_sd, tacit_error_t *err);
-/**
- * Release sums over units, of means over a unit's records, of three numbers: min(K, tr of the squares that
- * are expected of v given x, capped); min(K, w tr(J_2C - J)); and 1 where the score is no finite number, and
- * counts as zero. Noise of the first two has K times the sd of that of the third, noise_sd. Each lies between
- * 0 and K, 0 and 1: sensitivity sqrt(3) in these units, under both relations.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_centred_levels(
-    tacit_curator_t *curator, const tacit_centred_point_t *point, double noise_multiplier,
-    double out[TACIT_CENTRED_LEVELS], double *noise_sd, tacit_error_t *err);
 /** TACIT_ERR_ARGUMENT, with the reason, for models whose responses cannot be simulated or that have too many
  * parameters. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_centred_check(const struct tacit_record_model *model,
@@ -291,6 +256,13 @@ TACIT_API void tacit_centred_expect(const struct tacit_record_model *model,
                                     const tacit_centred_point_t *point, const double *distribution,
                                     const float *record, double *work, double *mean);
 
+/** shares (n_edges + 1) += weight times how likely |u| of a public record is to be in each cell that rising
+ * edges part, responses by the model at the point; false, and nothing is added, where they cannot be
+ * simulated. */
+TACIT_API bool tacit_centred_lengths(const struct tacit_record_model *model,
+                                     const tacit_centred_point_t *point, const float *record, double *work,
+                                     size_t n_edges, const double *edges, double weight, double *shares);
+
 /**
  * Vectors by which units are told apart and that they add, each in the **band** that its length lies in
  * (docs/theory.md, 18.20): a score of any model, or the rows of a linear one. The length of a unit is (sum_t
@@ -300,7 +272,8 @@ typedef struct tacit_banded {
   const char *name; /**< what vectors are, up to 16 letters: "scores"; releases are charged as "bands of
                        scores" and "lengths of scores" */
   size_t dim;       /**< numbers of a vector; 1 to TACIT_MAX_ROW_FEATURES */
-  bool is_by_rows;  /**< a unit has a vector for each of its records; else one */
+  bool is_by_rows;  /**< a unit has a vector for each of its records; else n_vectors, 0: one */
+  size_t n_vectors;
   /**
    * v, zero on entry, (n_rows, dim) or (dim), of a unit's n_rows >= 1 records, (n_rows, n_columns). A
    * function of these and of public values alone; may be called from several threads, each with its own work
@@ -366,6 +339,22 @@ TACIT_API tacit_banded_t tacit_linear_scores(const tacit_linear_point_t *point);
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_linear_check(const tacit_curator_t *curator,
                                                            const tacit_linear_point_t *point,
                                                            tacit_error_t *err);
+
+/** A program at a public point. Borrows. */
+typedef struct tacit_program_point {
+  const struct tacit_record_model *model;
+  tacit_centred_point_t at; /**< of scores: theta and whiten alone; of slopes K is not looked at */
+} tacit_program_point_t;
+/** Scores u = A s of units, means over their records, dimension dim: neither clipped nor centred. A unit with
+ * a score that is no finite number counts as zero. */
+TACIT_API tacit_banded_t tacit_program_scores(const tacit_program_point_t *point);
+/** Slopes of units, means over their records of J = sum_m p_m k_m u_m u_m', as dim vectors whose squares sum
+ * to it: the length of a unit is (tr J)^1/2. */
+TACIT_API tacit_banded_t tacit_program_slopes(const tacit_program_point_t *point);
+/** TACIT_ERR_ARGUMENT, with the reason, for a point that is none of the curator's model. */
+TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_point_check(const tacit_curator_t *curator,
+                                                                  const tacit_program_point_t *point,
+                                                                  tacit_error_t *err);
 
 /** Release out[0] = number of units + N(0, noise_sd^2), for relation add-remove. Sensitivity 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_curator_release_count(tacit_curator_t *curator,

@@ -172,14 +172,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_bend(const tacit_noise
                                                                double n_units, double *bend,
                                                                tacit_error_t *err);
 /**
- * Of a program (settings->records): misfit that a fit would not see. *share <- of n_units records whose
- * outcomes are much larger or smaller than the program says; returns by about how many of its sds they may
- * move the answer. 0 where there is no such misfit, as at large budgets.
- */
-TACIT_API double tacit_noise_aware_unseen(const tacit_noise_aware_settings_t *settings, double n_units,
-                                          double *share);
-
-/**
  * Fit: make the releases, then draw from the posterior given them.
  *
  * @param[in] curator     private, of a model whose feature 0 is the intercept; units of at most max_rows

@@ -17,7 +17,6 @@ typedef enum tacit_fault {
                                  and weights */
   TACIT_FAULT_HALF_NOISE,     /* the noise of scores is taken for half of what it is; gaussian: of the last
                                  moments */
-  TACIT_FAULT_ROUNDS_INDEPENDENT, /* programs: the last two points are taken for independent data */
   TACIT_FAULT_SQUARES_FOR_SLOPES, /* programs: squares of scores are taken for their slope */
   TACIT_FAULT_ROWS_INDEPENDENT,   /* rows of one unit are taken for independent */
   TACIT_FAULT_SLOPES_CERTAIN /* programs: released slopes are taken for what they are of, without their noise

@@ -18,19 +18,14 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
          "a larger budget, tighter bounds or `typical:` in the schema, or fewer terms"},
     [TACIT_CHECK_LAST_STEP] =
         {"last-step",
-         "how far the last scores lead from where they were released, as a normal quantile of its chi-square",
-         TACIT_SEVERITY_PROBLEM, 3, false, 0,
-         "the last scores lead far from where they were released (%.3g, at most 3): there are no intervals "
-         "to give",
+         "what the slope of scores changes by between where they were released and where they lead, in sds "
+         "of "
+         "the scores",
+         TACIT_SEVERITY_PROBLEM, 0.5, false, 0,
+         "the last scores lead far from where they were released, and are no line on the way (by %.2g of "
+         "their "
+         "sds, at most 0.5): there are no intervals to give",
          "a larger budget, tighter priors around where parameters are, or fewer of them"},
-    [TACIT_CHECK_OUTCOMES_VARY_MORE] =
-        {"outcomes-vary-more",
-         "how much more squared scores are than the program says, as a share, less three sds of their noise",
-         TACIT_SEVERITY_PROBLEM, 0.2, false, 0,
-         "outcomes vary more than this program says they do (squared scores by %.2g or more, at most 0.2): "
-         "there are no intervals to give",
-         "a family that lets them vary (negbinomial for poisson, student for gaussian, beta_binomial), or "
-         "terms that are missing"},
     [TACIT_CHECK_INFORMATION] = {"information",
                                  "least eigenvalue of the released slope of the scores, in sds of its noise",
                                  TACIT_SEVERITY_PROBLEM, 4, true, 0,
@@ -38,14 +33,6 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                  "at least 4): there are no "
                                  "intervals to give",
                                  "a larger budget, tighter bounds in the schema, or fewer terms"},
-    [TACIT_CHECK_OTHER_TAILS] = {"other-tails",
-                                 "scores beyond the clip, and how long scores are, against what the program "
-                                 "says of them, as a normal quantile",
-                                 TACIT_SEVERITY_PROBLEM, 2.33, false, 0,
-                                 "outcomes have other tails than this program says they have (%.2g, at most "
-                                 "2.33): there are no intervals to give",
-                                 "a family with other tails (negbinomial for poisson, student for gaussian), "
-                                 "a transform of the outcome, or a larger budget"},
     [TACIT_CHECK_WRONG_MEAN] = {"wrong-mean",
                                 "how far weights of rows may have moved the answer, residuals along features "
                                 "being off, in sds of the last score",
@@ -91,8 +78,8 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
          false, 0, "the posterior had no density to climb under heavy tails: the priors were made normal",
          "give priors of your own (--prior), or a larger budget"},
     [TACIT_CHECK_TAILS] = {"tails",
-                           "how far records with very large residuals decide, or could, and are too few to "
-                           "be known, over what is accepted",
+                           "how far records with very large residuals, or scores, decide, or could, and are "
+                           "too few to be known, over what is accepted",
                            TACIT_SEVERITY_PROBLEM, 1, false, 0,
                            "a few records with very large residuals decide, or could at these bounds, and "
                            "this budget does not tell how many (%.2g times what is accepted): no intervals",
@@ -180,9 +167,7 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
 static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,
                                               TACIT_CHECK_TAILS,
                                               TACIT_CHECK_LAST_STEP,
-                                              TACIT_CHECK_OUTCOMES_VARY_MORE,
                                               TACIT_CHECK_INFORMATION,
-                                              TACIT_CHECK_OTHER_TAILS,
                                               TACIT_CHECK_LOST,
                                               TACIT_CHECK_WRONG_MEAN,
                                               TACIT_CHECK_BENT,

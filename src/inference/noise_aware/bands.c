@@ -239,13 +239,20 @@ static void split_by(const tacit_band_lengths_t *l, size_t core, double factor, 
   }
 }
 
+/* What bands are wanted for; agreement: of the directions of scores. */
+typedef struct wanted {
+  const tacit_band_lengths_t *lengths;
+  size_t d;
+  double noise, n, square_weight, agreement;
+} wanted_t;
+
 /* Expected square of a sum over a band's units of vectors with lengths that counts tell, in each of d
  * numbers. */
-typedef double (*band_prior)(const tacit_band_lengths_t *l, size_t d, size_t first, size_t last);
+typedef double (*band_prior)(const wanted_t *w, size_t first, size_t last);
 
-/* Of sums: lengths by their directions, which agree by a share of .3, and as many independent ones. */
-static double prior_of_scores(const tacit_band_lengths_t *l, size_t d, size_t first, size_t last) {
-  const double agreement = 0.3;
+/* Of sums: lengths by their directions, which agree by a share, and as many independent ones. */
+static double prior_of_scores(const wanted_t *w, size_t first, size_t last) {
+  const tacit_band_lengths_t *l = w->lengths;
   double sum = 0, variance = 0, squares = 0;
   for (size_t k = first; k < last; k++) {
     double length = 0.98 * length_at(l, k);
@@ -253,38 +260,34 @@ static double prior_of_scores(const tacit_band_lengths_t *l, size_t d, size_t fi
     variance += length * length * count_var(l, k) + l->square[k] * pow(0.35 * width_at(l, k), 2);
     squares += l->mean[k] * length * length;
   }
-  return (agreement * agreement * (sum * sum + variance) + squares) / (double)d;
+  return (w->agreement * w->agreement * (sum * sum + variance) + squares) / (double)w->d;
 }
 
-static double prior_of_squares(const tacit_band_lengths_t *l, size_t d, size_t first, size_t last) {
+static double prior_of_squares(const wanted_t *w, size_t first, size_t last) {
+  const tacit_band_lengths_t *l = w->lengths;
   double sum = 0, variance = 0;
   for (size_t k = first; k < last; k++) {
     double square = pow(length_at(l, k), 2);
     sum += l->mean[k] * square;
     variance += square * square * count_var(l, k);
   }
-  return (0.3 * sum * sum + variance) / (double)(d * d);
+  return (0.3 * sum * sum + variance) / (double)(w->d * w->d);
 }
 
 /* What noise leaves unknown of a sum over all bands: of the first all, of the others as far as it is not
  * known before. */
-static double unknown(const tacit_band_lengths_t *l, size_t d, double noise, double power, band_prior prior,
+static double unknown(const wanted_t *w, double noise, double power, band_prior prior,
                       const tacit_band_split_t *split) {
   double sum = 0;
   for (size_t b = 0; b < split->n; b++) {
     double variance = pow(noise * pow(split->radii[b], power), 2);
     sum += b == 0 ? variance
-                  : 1 / (1 / variance + 1 / fmax(prior(l, d, split->first[b], split->first[b + 1]), 1e-9));
+                  : 1 / (1 / variance + 1 / fmax(prior(w, split->first[b], split->first[b + 1]), 1e-9));
   }
   return sum;
 }
 
 /* A loss of bands, of context. */
-typedef struct wanted {
-  const tacit_band_lengths_t *lengths;
-  size_t d;
-  double noise, n, square_weight;
-} wanted_t;
 typedef double (*band_loss)(const wanted_t *wanted, const tacit_band_split_t *split);
 
 /* Wide bands first, whose counts show a few units far out best: narrower ones have to gain something. */
@@ -308,20 +311,21 @@ static void split_best(const wanted_t *wanted, band_loss loss, double gain, taci
 /* Logs of variances, that of sampling included: of d sums, and with a weight of the mean square of residuals,
  * a score's length over that of its row. */
 static double loss_of_scores(const wanted_t *w, const tacit_band_split_t *split) {
-  double sums = (double)w->d * log(w->n + unknown(w->lengths, w->d, w->noise, 1, prior_of_scores, split));
+  double sums = (double)w->d * log(w->n + unknown(w, w->noise, 1, prior_of_scores, split));
   return w->square_weight > 0
-             ? sums + w->square_weight * log(2 * w->n + unknown(w->lengths, w->d, sqrt(2) * w->noise, 2,
-                                                                prior_of_squares, split))
+             ? sums + w->square_weight *
+                          log(2 * w->n + unknown(w, sqrt(2) * w->noise, 2, prior_of_squares, split))
              : sums;
 }
 
 static double loss_of_squares(const wanted_t *w, const tacit_band_split_t *split) {
-  return unknown(w->lengths, w->d, w->noise, 2, prior_of_squares, split);
+  return unknown(w, w->noise, 2, prior_of_squares, split);
 }
 
 void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double n,
-                             double square_weight, tacit_band_split_t *split) {
-  split_best(&(wanted_t){lengths, d, noise, n, square_weight}, loss_of_scores, 0.03 * (double)d, split);
+                             double square_weight, double agreement, tacit_band_split_t *split) {
+  split_best(&(wanted_t){lengths, d, noise, n, square_weight, agreement}, loss_of_scores, 0.03 * (double)d,
+             split);
 }
 
 void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise,

@@ -45,10 +45,11 @@ typedef struct tacit_band_split {
 /*
  * Bands in which sums of the scores of n units are best released, of noise with sd `noise` times the radius
  * in each of d numbers, the first without shrinking. square_weight: what the mean square of scores in one
- * direction counts beside a number of the sum; 0: nothing.
+ * direction counts beside a number of the sum; 0: nothing. agreement: the share of the lengths of a band's
+ * scores that their sum comes to, by what is expected.
  */
 void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double n,
-                             double square_weight, tacit_band_split_t *split);
+                             double square_weight, double agreement, tacit_band_split_t *split);
 /* The same of squares of vectors, of noise `noise` times the square of the radius. */
 void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise,
                               tacit_band_split_t *split);

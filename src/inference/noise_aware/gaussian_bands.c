@@ -26,6 +26,8 @@ static const double vague = 0.3, least_of_column = 0.3;
 static const double scale_off = 0.25;
 /* What sigma counts beside a coefficient: measured, docs/theory.md, 18.20. */
 static const double square_weight = 5;
+/* Of the directions of scores in a band, by what is expected. */
+static const double agreement = 0.3;
 /* Bands from so many radii of the core on are far; mean square of scores in a band over its radius squared,
  * for one. */
 static const double far_from = 16, usual_square = 0.5;
@@ -92,7 +94,7 @@ static tacit_status_t learn_lengths(tacit_gaussian_t *g, const tacit_aware_bande
   if (status == TACIT_OK) {
     tacit_band_split_squares(&g->rows, g->d, sqrt(2) / (mu * sqrt(g->shares.rows)), &g->row_bands);
     tacit_band_split_scores(&g->scores, g->d, 2 / (mu * sqrt(g->shares.scores)), g->n,
-                            g->dim > g->d ? square_weight : 0, &g->score_bands);
+                            g->dim > g->d ? square_weight : 0, agreement, &g->score_bands);
   }
   return status;
 }

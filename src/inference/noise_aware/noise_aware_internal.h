@@ -147,17 +147,13 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_bands(tacit_curator_t *curator
 
 /* A point of centred scores, as tacit_centred_point_t: theta (d), whiten (d, d). */
 typedef struct tacit_aware_centred {
-  double *theta, *whiten, *clip, *most, *cap;
+  double *theta, *whiten, *clip, *most;
   size_t n_simulated;
   uint64_t seed;
 } tacit_aware_centred_t;
 typedef enum tacit_aware_centred_kind {
-  TACIT_CENTRED_SCORE,   /* out (d) */
-  TACIT_CENTRED_SLOPE,   /* svec */
-  TACIT_CENTRED_TAILS,   /* (d) */
-  TACIT_CENTRED_SQUARES, /* svec */
-  TACIT_CENTRED_LEVEL,   /* (TACIT_CENTRED_LEVELS) */
-  TACIT_CENTRED_LENGTH   /* (TACIT_CENTRED_LENGTHS) */
+  TACIT_CENTRED_SCORE, /* out (d) */
+  TACIT_CENTRED_SLOPE  /* svec */
 } tacit_aware_centred_kind_t;
 TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator,
                                                           const tacit_noise_aware_settings_t *settings,

@@ -1,14 +1,11 @@
 /*
  * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14). At nine points t,
  * each where the last leads, in coordinates e (theta = t + A' e) in which a record's information is about 1,
- * two sums over records are released:
+ * two sums over records are released: of scores, and of what they change by in e, J, a function of each
+ * record's own x. At the first seven, which show the way, scores are clipped and centred; at the last two
+ * they are as they are, in bands by their length (program_bands.c).
  *
- *     S = sum v, centred scores, of mean 0 at t given x;     J = sum w J_i, what S changes by in e, a
- * function of each record's own x.
- *
- * Everything of first order is one of them: nothing that the answer rests on is made up. At the last point
- * the scores beyond the clip, the squares of scores and their expected levels are released as well, to mend
- * the answer or to say what is wrong.
+ * Everything of first order is released: nothing that the answer rests on is made up.
  */
 #include <float.h>
 #include <math.h>
@@ -23,7 +20,7 @@
 static tacit_status_t release(tacit_program_run_t *run, tacit_aware_centred_kind_t kind, size_t round,
                               tacit_program_seen_t *seen, double *out, double *noise_sd, tacit_error_t *err) {
   const tacit_aware_centred_t at = {
-      seen->theta, seen->whiten, &seen->clip, &seen->most, &seen->cap, TACIT_PROGRAM_SIMULATED, round};
+      seen->theta, seen->whiten, &seen->clip, &seen->most, TACIT_PROGRAM_SIMULATED, round};
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
   return status != TACIT_OK
              ? status
@@ -44,60 +41,41 @@ static tacit_status_t look(tacit_program_run_t *run, size_t round, tacit_program
   return status;
 }
 
-/* What is released at the last point alone. */
-static tacit_status_t look_closer(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen,
-                                  tacit_error_t *err) {
-  size_t d = run->parameters->dim;
-  double squares[PARAMETERS * (PARAMETERS + 1) / 2];
-  tacit_status_t status = release(run, TACIT_CENTRED_TAILS, point, seen, seen->tails, &seen->tails_sd, err);
-  TACIT_THEN(status, release(run, TACIT_CENTRED_SQUARES, point, seen, squares, &seen->squares_sd, err));
-  TACIT_THEN(status, release(run, TACIT_CENTRED_LEVEL, point, seen, seen->levels, &seen->levels_sd, err));
-  for (size_t i = 0, k = 0; i < d && status == TACIT_OK; i++) {
-    for (size_t j = i; j < d; j++, k++) {
-      seen->squares[i * d + j] = seen->squares[j * d + i] = squares[k] * (i == j ? 1 : sqrt(0.5));
-    }
-  }
-  return status;
-}
-
 static void place(const tacit_program_run_t *run, size_t point, size_t round, tacit_program_seen_t *seen) {
-  *seen = (tacit_program_seen_t){.clip = tacit_program_clip(run->settings, run->n, point),
-                                 .most = tacit_program_most(run->settings, run->n, round),
-                                 .cap = tacit_program_cap(run->settings, run->n)};
+  bool is_last = point + 1 == TACIT_PROGRAM_POINTS; /* nothing is clipped there */
+  double clip = tacit_program_clip(run->settings, run->n, point);
+  *seen = (tacit_program_seen_t){.clip = clip,
+                                 .most = is_last ? 1e15 : tacit_program_most(run->settings, run->n, round)};
   memcpy(seen->theta, run->theta, sizeof seen->theta);
   memcpy(seen->whiten, run->metric.whiten, sizeof seen->whiten);
 }
 
-/* How long scores are where the last ones lead, which is told best there: as much of it as parameters
- * explain, they have explained. */
-static tacit_status_t look_ahead(tacit_program_run_t *run, size_t point, tacit_program_seen_t *seen,
-                                 tacit_error_t *err) {
-  tacit_program_seen_t there;
-  place(run, point, TACIT_PROGRAM_LOOKS + point, &there);
-  tacit_status_t status =
-      release(run, TACIT_CENTRED_LENGTH, point, &there, seen->lengths, &seen->lengths_sd, err);
-  memcpy(run->theta, seen->theta, sizeof run->theta);
-  return status;
-}
-
 /* A point; the run moves on. */
 static tacit_status_t visit(tacit_program_run_t *run, size_t point, tacit_error_t *err) {
-  tacit_program_seen_t *seen = &run->last[1];
-  bool is_last = point + 1 == TACIT_PROGRAM_POINTS;
-  run->last[0] = run->last[1];
+  tacit_program_seen_t *seen = &run->seen;
+  bool is_centred = point + 2 < TACIT_PROGRAM_POINTS;
   place(run, point, TACIT_PROGRAM_LOOKS + point, seen);
-  tacit_status_t status = release(run, TACIT_CENTRED_SCORE, point, seen, seen->score, &seen->score_sd, err);
+  tacit_status_t status =
+      is_centred ? release(run, TACIT_CENTRED_SCORE, point, seen, seen->score, &seen->score_sd, err)
+                 : TACIT_OK;
   TACIT_THEN(status, look(run, TACIT_PROGRAM_LOOKS + point, seen, err));
-  if (status == TACIT_OK && is_last) {
-    status = look_closer(run, point, seen, err);
+  if (status == TACIT_OK && !is_centred) {
+    status = tacit_program_learn_first(run, seen, err);
   }
   if (status == TACIT_OK) { /* kept releases have points of their own */
     memcpy(run->theta, seen->theta, sizeof run->theta);
     if (run->curator != NULL) {
       tacit_program_step(run, &run->public, seen);
     }
-    status = is_last ? look_ahead(run, point, seen, err) : status;
   }
+  return status;
+}
+
+static tacit_status_t visit_last(tacit_program_run_t *run, tacit_error_t *err) {
+  size_t point = TACIT_PROGRAM_POINTS - 1;
+  place(run, point, TACIT_PROGRAM_LOOKS + point, &run->seen);
+  tacit_status_t status = tacit_program_learn_last(run, &run->seen, err);
+  memcpy(run->theta, run->seen.theta, sizeof run->theta);
   return status;
 }
 
@@ -125,13 +103,14 @@ tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err)
   TACIT_THEN(status, tacit_aware_learn_count(run->curator, run->settings, &count, err));
   run->n = status == TACIT_OK ? count.n : 0;
   for (size_t r = 0; r < TACIT_PROGRAM_LOOKS && status == TACIT_OK; r++) {
-    tacit_program_seen_t *seen = &run->last[1];
+    tacit_program_seen_t *seen = &run->seen;
     place(run, 0, r, seen);
     status = look(run, r, seen, err);
   }
-  for (size_t point = 0; point < TACIT_PROGRAM_POINTS && status == TACIT_OK; point++) {
+  for (size_t point = 0; point + 1 < TACIT_PROGRAM_POINTS && status == TACIT_OK; point++) {
     status = visit(run, point, err);
   }
+  TACIT_THEN(status, visit_last(run, err));
   if (status == TACIT_OK) {
     tacit_program_conclude(run);
   }
@@ -193,26 +172,23 @@ tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares
   }
   tacit_checks_add(&evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, run->said.last_step);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_INFORMATION, SIZE_MAX, run->said.information);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_OTHER_TAILS, SIZE_MAX, run->said.tails);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_OUTCOMES_VARY_MORE, SIZE_MAX, run->said.excess);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_LOST, SIZE_MAX, run->said.lost);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, run->said.bend);
   return has_shares ? tacit_program_share(run, evidence, err) : TACIT_OK;
 }
 
-/* Weights of made-up records by the last slope, and how bent the expected score is on them. */
+/* How bent the expected score is on made-up records, weighted as the last slope tells: scores are clipped,
+ * which simulation knows better, and bends alike. */
 static tacit_status_t look_at_bend(tacit_program_run_t *run, tacit_error_t *err) {
-  const tacit_program_seen_t *last = &run->last[1];
+  const tacit_program_seen_t *last = &run->seen;
   const tacit_centred_point_t point = {last->theta,
                                        last->whiten,
-                                       last->clip,
+                                       tacit_program_clip(run->settings, run->n, 0),
                                        last->most,
-                                       last->cap,
                                        TACIT_PROGRAM_SIMULATED,
-                                       TACIT_PROGRAM_POINTS - 1};
+                                       TACIT_PROGRAM_LAST_SEED};
   double mode[PARAMETERS], cov[MATRIX];
-  tacit_status_t status = tacit_public_learn(&run->public, run, err);
-  TACIT_THEN(status, tacit_program_find_posterior(run, mode, cov, err));
+  tacit_status_t status = tacit_program_find_posterior(run, mode, cov, err);
   if (status == TACIT_OK) {
     run->said.bend = tacit_program_bend(&run->public, &point, fmin(run->n, 1e5), last->score_sd, mode, cov);
   }
@@ -234,7 +210,6 @@ tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *setti
   settings->releases->n_taken = 0;
   known->theta = tacit_alloc_zero(d + d * d, sizeof *known->theta);
   tacit_status_t status = known->theta != NULL ? tacit_program_learn(run, err) : tacit_error_memory(err);
-  TACIT_THEN(status, tacit_public_learn(&run->public, run, err));
   TACIT_THEN(status, tacit_program_find_posterior(run, mode, cov, err));
   if (status == TACIT_OK && !tacit_cholesky(d, cov)) {
     status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",

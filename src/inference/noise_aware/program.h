@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "noise_aware/noise_aware_internal.h"
+#include "noise_aware/bands.h"
 #include "noise_aware/schedule.h"
 #include "tacit/curator.h"
 
@@ -13,6 +13,7 @@ enum {
   TACIT_PROGRAM_LOOKS = 2, /* releases of slopes before the first score */
   TACIT_PROGRAM_SIMULATED = 32,
   TACIT_PROGRAM_MADE_UP = 1,
+  TACIT_PROGRAM_LAST_SEED = TACIT_PROGRAM_POINTS - 1, /* of responses that are simulated at the last point */
   PARAMETERS = TACIT_NOISE_AWARE_MAX_NARROW,
   MATRIX = PARAMETERS * PARAMETERS
 };
@@ -27,7 +28,7 @@ typedef struct tacit_program_metric {
 
 /* What was released at a point, in its coordinates. */
 typedef struct tacit_program_seen {
-  double theta[PARAMETERS], whiten[MATRIX], clip, most, cap;
+  double theta[PARAMETERS], whiten[MATRIX], clip, most;
   double score[PARAMETERS], score_sd;
   double slope[MATRIX], doubt[MATRIX]; /* what is known of the sum of w J, and the variance of each element
                                           (diagonal; off it, too) */
@@ -35,11 +36,26 @@ typedef struct tacit_program_seen {
                            metrics alone */
   double slope_sd,
       worst; /* noise of an element on the diagonal; largest share of it that is left after all looks */
-  double tails[PARAMETERS], tails_sd;
-  double squares[MATRIX], squares_sd;
-  double levels[TACIT_CENTRED_LEVELS], levels_sd;
-  double lengths[TACIT_CENTRED_LENGTHS], lengths_sd; /* where the score leads */
 } tacit_program_seen_t;
+
+/* What is released by length: at the last point but one scores, at the last slopes and scores. */
+typedef enum tacit_program_banded_kind {
+  TACIT_PROGRAM_FIRST_SCORE_LENGTHS,
+  TACIT_PROGRAM_FIRST_SCORES,
+  TACIT_PROGRAM_SLOPE_LENGTHS,
+  TACIT_PROGRAM_SCORE_LENGTHS,
+  TACIT_PROGRAM_LAST_SLOPES,
+  TACIT_PROGRAM_LAST_SCORES,
+  TACIT_PROGRAM_N_BANDED
+} tacit_program_banded_kind_t;
+
+/* What bands of slopes and scores tell (program_bands.c). */
+typedef struct tacit_program_banded {
+  tacit_band_lengths_t slopes, scores;
+  tacit_band_split_t slope_bands, score_bands;
+  tacit_band_tails_t tails;
+  double noise[MATRIX]; /* of the sum of scores: what is not known of it */
+} tacit_program_banded_t;
 
 /*
  * What the releases of one or two points say of theta (docs/theory.md, section 18.14): S_r = (J_r + E_r) e_r
@@ -67,11 +83,7 @@ typedef struct tacit_public {
 
 /* What is said of a fit. */
 typedef struct tacit_program_said {
-  double last_step; /* as a normal quantile */
-  double excess;    /* of squared scores over what is expected of them, as a share, less three sds of their
-                       noise; 0 where the clip has opened */
-  double tails; /* as a normal quantile, of scores between the clip and twice that, and of lengths; 0 where
-                   the clip has opened */
+  double last_step; /* what slopes change by on the way from the last point to the posterior, in sds of it */
   double information; /* least eigenvalue of the slope, in sds of its noise */
   double lost;        /* share of records whose scores are no finite numbers, less three sds of its noise */
   double bend;        /* of the expected score one posterior sd away, in sds of the score */
@@ -84,7 +96,8 @@ typedef struct tacit_program_run {
   tacit_public_t public;
   double n, theta[PARAMETERS];
   tacit_program_metric_t metric;
-  tacit_program_seen_t last[2]; /* points */
+  tacit_program_seen_t seen; /* at the last point */
+  tacit_program_banded_t bands;
   tacit_program_said_t said;
   const tacit_program_likelihood_t *likelihoods; /* (n_likelihoods): of sites */
   size_t n_likelihoods;
@@ -110,18 +123,29 @@ TACIT_MUST_USE tacit_status_t tacit_program_find_posterior(const tacit_program_r
                                                            double *cov, tacit_error_t *err);
 double tacit_program_log_density(const tacit_program_run_t *run, const double *theta, double *grad);
 
+/* ---- program_bands.c ---- */
+
+/* run->bands, seen->score, score_sd <- lengths of scores, and scores in bands, at the last point but one;
+ * then at the last the same of slopes as well. */
+TACIT_MUST_USE tacit_status_t tacit_program_learn_first(tacit_program_run_t *run, tacit_program_seen_t *seen,
+                                                        tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_learn_last(tacit_program_run_t *run, tacit_program_seen_t *seen,
+                                                       tacit_error_t *err);
+
 /* ---- program_metric.c ---- */
 
 /* seen->slope, doubt, steep <- by its released slope, svec, and what was known before; the metric moves on.
  * is_first: nothing was released before. */
 void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first,
                         tacit_program_seen_t *seen);
+/* seen->steep and the metric <- by seen->slope and doubt. */
+void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen);
 /* run->theta <- where the score leads, by the prior and the slope, at most 1.5 in any coordinate. */
 void tacit_program_step(tacit_program_run_t *run, tacit_public_t *public, const tacit_program_seen_t *seen);
 
 /* ---- program_likelihood.c ---- */
 
-/* run->own and run->said <- by the last two points. */
+/* run->own and run->said <- by the last point. */
 void tacit_program_conclude(tacit_program_run_t *run);
 /* Up to a constant; grad (d), precision (d, d), Gauss and Newton's, or NULL. */
 double tacit_program_log_likelihood(const tacit_program_likelihood_t *of, const double *theta, double *grad,
@@ -133,7 +157,10 @@ double tacit_program_multiplier(const tacit_noise_aware_settings_t *settings, ta
                                 size_t round); /* slopes: looks first */
 double tacit_program_clip(const tacit_noise_aware_settings_t *settings, double n, size_t point);
 double tacit_program_most(const tacit_noise_aware_settings_t *settings, double n, size_t round);
-double tacit_program_cap(const tacit_noise_aware_settings_t *settings, double n);
+double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *settings,
+                                       tacit_program_banded_kind_t kind);
+double tacit_program_score_noise(const tacit_noise_aware_settings_t *settings);
+double tacit_program_of_squares(const tacit_noise_aware_settings_t *settings);
 
 /* ---- program_matrix.c ---- */
 
@@ -167,6 +194,10 @@ void tacit_public_close(tacit_public_t *p);
 void tacit_public_slope(tacit_public_t *p, const tacit_centred_point_t *point, double *slope);
 void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, const double *distribution,
                          double *mean);
+/* shares (n_edges + 1) <- how likely scores are to have lengths between these edges, responses by the model
+ * at the point; false: it cannot be told. */
+bool tacit_public_lengths(tacit_public_t *p, const tacit_centred_point_t *point, size_t n_edges,
+                          const double *edges, double *shares);
 /* whiten (d, d) <- L^-1, L L' the information of a record at theta; false, and nothing is changed, where it
  * has none. */
 bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten);
@@ -174,7 +205,10 @@ bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten)
 TACIT_MUST_USE tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *run,
                                                  tacit_error_t *err);
 
-/* program_bend.c: how far the expected score at a point is from a line within the posterior of this mode and
+/* program_bend.c: what slopes change by from the last point to theta, half of which the score is off by
+ * there, in sds of the score, of covariance cov (d, d). */
+double tacit_program_last_step(tacit_program_run_t *run, const double *theta, const double *cov);
+/* How far the expected score at a point is from a line within the posterior of this mode and
  * cov, in sds of the score. */
 double tacit_program_bend(tacit_public_t *p, const tacit_centred_point_t *point, double n, double noise_sd,
                           const double *mode, const double *cov);

@@ -57,6 +57,33 @@ double tacit_program_bend(tacit_public_t *p, const tacit_centred_point_t *point,
   return worst;
 }
 
+double tacit_program_last_step(tacit_program_run_t *run, const double *theta, const double *cov) {
+  tacit_public_t *p = &run->public;
+  size_t d = p->d;
+  const tacit_program_seen_t *seen = &run->seen;
+  double here[MATRIX], there[MATRIX], step[PARAMETERS], e[PARAMETERS], off[PARAMETERS], weight[MATRIX];
+  tacit_centred_point_t point = {
+      seen->theta, seen->whiten, seen->clip, seen->most, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_LAST_SEED};
+  tacit_public_slope(p, &point, here);
+  point.theta = theta;
+  tacit_public_slope(p, &point, there);
+  for (size_t j = 0; j < d; j++) {
+    step[j] = theta[j] - seen->theta[j];
+  }
+  tacit_program_apply(d, run->own.at[0].back, step, e);
+  for (size_t i = 0; i < d * d; i++) {
+    there[i] = 0.5 * run->n * (there[i] - here[i]);
+  }
+  tacit_program_apply(d, there, e, off);
+  memcpy(weight, cov, d * d * sizeof *weight);
+  if (!tacit_program_invert_positive(d, weight)) {
+    return INFINITY;
+  }
+  tacit_program_apply(d, weight, off, e);
+  double square = tacit_dot(d, off, e);
+  return square >= 0 ? sqrt(square) : INFINITY;
+}
+
 /* At the prior's centre, the slope being what is expected there. */
 static double foretell(tacit_public_t *p, const tacit_noise_aware_settings_t *s,
                        const tacit_parameters_t *parameters, double n) {
@@ -67,12 +94,8 @@ static double foretell(tacit_public_t *p, const tacit_noise_aware_settings_t *s,
   if (!tacit_public_metric(p, theta, whiten)) {
     return INFINITY;
   }
-  double clip = tacit_program_clip(s, n, last),
-         noise = 1.25 * tacit_aware_factor(s) * clip * tacit_program_multiplier(s, TACIT_CENTRED_SCORE, last);
-  const tacit_centred_point_t point = {theta, whiten,
-                                       clip,  tacit_program_most(s, n, TACIT_PROGRAM_LOOKS + last),
-                                       clip,  TACIT_PROGRAM_SIMULATED,
-                                       last};
+  double clip = tacit_program_clip(s, n, 0), noise = tacit_program_score_noise(s);
+  const tacit_centred_point_t point = {theta, whiten, clip, 1e15, TACIT_PROGRAM_SIMULATED, last};
   tacit_public_slope(p, &point, slope);
   memcpy(inverse, slope, d * d * sizeof *inverse);
   if (!tacit_program_invert_positive(d, inverse)) {

@@ -47,7 +47,7 @@ static void weigh(tacit_program_run_t *run, const double *released, bool is_firs
 
 /* The next coordinates: along the axes of what is known now, in units of it, as large at least as its noise.
  */
-static void turn(tacit_program_run_t *run, tacit_program_seen_t *seen) {
+void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen) {
   size_t d = run->parameters->dim;
   double copy[MATRIX], values[PARAMETERS], vectors[MATRIX], before[MATRIX];
   memcpy(copy, seen->slope, d * d * sizeof *copy);
@@ -76,7 +76,7 @@ static void turn(tacit_program_run_t *run, tacit_program_seen_t *seen) {
 void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first,
                         tacit_program_seen_t *seen) {
   weigh(run, released, is_first, seen);
-  turn(run, seen);
+  tacit_program_turn(run, seen);
 }
 
 /* slope (d, d) <- what records that are nobody's tell at t + share step. */
@@ -86,8 +86,8 @@ static void tell(tacit_public_t *public, const tacit_program_seen_t *seen, doubl
   for (size_t j = 0; j < public->d; j++) {
     theta[j] = seen->theta[j] + share * step[j];
   }
-  const tacit_centred_point_t point = {
-      theta, seen->whiten, seen->clip, seen->most, seen->cap, TACIT_PROGRAM_SIMULATED, 1};
+  const tacit_centred_point_t point = {theta, seen->whiten, seen->clip, seen->most, TACIT_PROGRAM_SIMULATED,
+                                       1};
   tacit_public_slope(public, &point, slope);
 }
 

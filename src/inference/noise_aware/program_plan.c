@@ -9,79 +9,62 @@
 #include "noise_aware/program.h"
 
 /*
- * Shares of mu^2, which sum to 1: of slopes before the first score and at the nine points, of scores there,
- * at the last of tails, of squares and of levels, and of lengths where that leads. Where the number of units
- * is private, the last score gives up what that costs.
+ * Shares of mu^2, which sum to 1: of slopes before the first score and at eight points, of centred scores at
+ * seven, and of what goes by length at the last two. Where the number of units is private, the last scores
+ * give up what that costs.
  */
-static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS] = {
-    0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.02, 0.02, 0.03, 0.05};
-static const double share_scores[TACIT_PROGRAM_POINTS] = {0.02, 0.02, 0.02, 0.02, 0.03,
-                                                          0.03, 0.05, 0.09, 0.33};
-static const double share_tails = 0.06, share_of_squares = 0.04, share_levels = 0.01, share_lengths = 0.08;
+static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS - 1] = {
+    0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.02, 0.02, 0.03};
+static const double share_scores[TACIT_PROGRAM_POINTS - 2] = {0.02, 0.02, 0.02, 0.02, 0.03, 0.03, 0.05};
+static const double share_banded[TACIT_PROGRAM_N_BANDED] = {0.02, 0.12, 0.02, 0.04, 0.10, 0.36};
 
 /*
- * Clips grow until their noise is this share of a sampling sd, of a record's information, of squares; and
- * their least, in units of sqrt(d), d and sqrt(d). Far away a long score misleads: only at the last points do
- * clips grow.
+ * Clips grow until their noise is this share of a sampling sd, and of a record's information; and their
+ * least, in units of sqrt(d) and d. Far away a long score misleads: only at the last points do clips grow.
+ * At the last two nothing is clipped: slopes there are of scores up to this length.
  */
-static const double noise_of_score = 0.3, noise_of_slope = 0.02, noise_of_square = 0.05;
-static const double least_clip = 2, least_most = 2.5, least_first = 4, least_cap = 2.5;
-enum { N_OPEN = 3 };
+static const double noise_of_score = 0.3, noise_of_slope = 0.02;
+static const double least_clip = 2, least_most = 2.5, least_first = 4, open_clip = 64;
+enum { N_OPEN = 4 };
 
-/* Most noise of the last slope, of a record's information, and of the last score, of a sampling sd. */
+/* Most noise of the last slope, of a record's information, and of the core of the last scores, of a sampling
+ * sd. */
 static const double most_slope_noise = 0.1, most_score_noise = 1;
 
-/* sds that a number of records is flagged from; the share of records whose scores are beyond the least clip;
- * and by how much of a clip some may be. */
-static const double flag_takes = 2.33, beyond_clip = 0.05, too_long = 0.75;
+/* The variance that noise adds, over the noise of the core in sampling sds: bands open the further, the less
+ * noise there is. Measured on counts and times of 3 to 5 parameters. */
+static const double usual_tails = 8;
 
 double tacit_program_multiplier(const tacit_noise_aware_settings_t *s, tacit_aware_centred_kind_t kind,
                                 size_t round) {
-  bool is_last = round + 1 == TACIT_PROGRAM_POINTS;
-  double share = share_levels;
-  switch (kind) {
-  case TACIT_CENTRED_SCORE:
-    share = share_scores[round] - (is_last && tacit_aware_is_count_private(s) ? share_count : 0);
-    break;
-  case TACIT_CENTRED_SLOPE:
-    share = share_slopes[round];
-    break;
-  case TACIT_CENTRED_TAILS:
-    share = share_tails;
-    break;
-  case TACIT_CENTRED_SQUARES:
-    share = share_of_squares;
-    break;
-  case TACIT_CENTRED_LENGTH:
-    share = share_lengths;
-    break;
-  default:
-    break;
-  }
-  return schedule_multiplier(s->rho, share);
+  return schedule_multiplier(s->rho, kind == TACIT_CENTRED_SCORE ? share_scores[round] : share_slopes[round]);
 }
 
-static double of_squares(const tacit_noise_aware_settings_t *s) {
+double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *s,
+                                       tacit_program_banded_kind_t kind) {
+  bool gives_up = kind == TACIT_PROGRAM_LAST_SCORES && tacit_aware_is_count_private(s);
+  return schedule_multiplier(s->rho, share_banded[kind] - (gives_up ? share_count : 0));
+}
+
+double tacit_program_of_squares(const tacit_noise_aware_settings_t *s) {
   return s->relation == TACIT_RELATION_SUBSTITUTE ? sqrt(2) : 1;
 }
 
 double tacit_program_clip(const tacit_noise_aware_settings_t *s, double n, size_t point) {
-  double least = least_clip * sqrt((double)s->records->dim),
-         noise = 1.25 * tacit_aware_factor(s) * tacit_program_multiplier(s, TACIT_CENTRED_SCORE, point);
-  return point + N_OPEN < TACIT_PROGRAM_POINTS ? least : fmax(least, noise_of_score * sqrt(n) / noise);
+  double root = sqrt((double)s->records->dim);
+  if (point + 2 >= TACIT_PROGRAM_POINTS) {
+    return open_clip * root;
+  }
+  double noise = 1.25 * tacit_aware_factor(s) * tacit_program_multiplier(s, TACIT_CENTRED_SCORE, point);
+  return point + N_OPEN < TACIT_PROGRAM_POINTS ? least_clip * root
+                                               : fmax(least_clip * root, noise_of_score * sqrt(n) / noise);
 }
 
 double tacit_program_most(const tacit_noise_aware_settings_t *s, double n, size_t round) {
   double least = (round == 0 ? least_first : least_most) * (double)s->records->dim;
   return fmax(least,
-              noise_of_slope * n / (of_squares(s) * tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, round)));
-}
-
-double tacit_program_cap(const tacit_noise_aware_settings_t *s, double n) {
-  double most = 1.25 * tacit_program_clip(s, n, TACIT_PROGRAM_POINTS - 1);
-  double grown =
-      sqrt(noise_of_square * n / (of_squares(s) * tacit_program_multiplier(s, TACIT_CENTRED_SQUARES, 0)));
-  return fmin(most, fmax(least_cap * sqrt((double)s->records->dim), grown));
+              noise_of_slope * n /
+                  (tacit_program_of_squares(s) * tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, round)));
 }
 
 static void add_event(tacit_event_t *events, size_t *n, double multiplier, const char *label) {
@@ -92,16 +75,17 @@ static void add_event(tacit_event_t *events, size_t *n, double multiplier, const
 size_t tacit_program_events(const tacit_noise_aware_settings_t *s,
                             tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
   size_t n = 0;
-  for (size_t r = 0; r < TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS; r++) {
+  for (size_t r = 0; r + 1 < TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS; r++) {
     add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, r), "slope of centred scores");
   }
-  for (size_t r = 0; r < TACIT_PROGRAM_POINTS; r++) {
+  for (size_t r = 0; r + 2 < TACIT_PROGRAM_POINTS; r++) {
     add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_SCORE, r), "centred score");
   }
-  add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_TAILS, 0), "tails of centred scores");
-  add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_SQUARES, 0), "squares of centred scores");
-  add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_LEVEL, 0), "levels of centred scores");
-  add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_LENGTH, 0), "lengths of centred scores");
+  for (tacit_program_banded_kind_t kind = 0; kind < TACIT_PROGRAM_N_BANDED; kind++) {
+    static const char *const labels[] = {"lengths of scores", "bands of scores", "lengths of slopes",
+                                         "lengths of scores", "bands of slopes", "bands of scores"};
+    add_event(events, &n, tacit_program_banded_multiplier(s, kind), labels[kind]);
+  }
   if (tacit_aware_is_count_private(s)) {
     add_event(events, &n, schedule_multiplier(s->rho, share_count), "number of units");
   }
@@ -130,10 +114,10 @@ tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *s,
     tacit_program_climb(d, tacit_program_prior_density, parameters, theta);
     if (tacit_public_metric(&public, theta, whiten)) {
       double clip = least_clip * sqrt((double)d);
-      tacit_public_slope(&public,
-                         &(tacit_centred_point_t){theta, whiten, clip, least_most * (double)d, clip,
-                                                  TACIT_PROGRAM_SIMULATED, 1},
-                         slope);
+      tacit_public_slope(
+          &public,
+          &(tacit_centred_point_t){theta, whiten, clip, least_most * (double)d, TACIT_PROGRAM_SIMULATED, 1},
+          slope);
     } else {
       status = tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
                                "at the centre of its prior no record tells anything of the parameters");
@@ -152,43 +136,20 @@ tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *s,
   return status;
 }
 
-/* Noise of the last score, and of the last slope. */
-static double score_noise(const tacit_noise_aware_settings_t *s, double n) {
-  size_t last = TACIT_PROGRAM_POINTS - 1;
-  return 1.25 * tacit_aware_factor(s) * tacit_program_clip(s, n, last) *
-         tacit_program_multiplier(s, TACIT_CENTRED_SCORE, last);
+/* Noise of the last scores, of a core of the least clip; and of the last slope. */
+double tacit_program_score_noise(const tacit_noise_aware_settings_t *s) {
+  return tacit_aware_factor(s) * tacit_program_banded_multiplier(s, TACIT_PROGRAM_LAST_SCORES) * least_clip *
+         sqrt((double)s->records->dim);
 }
 
-static double slope_noise(const tacit_noise_aware_settings_t *s, double n) {
-  size_t last = TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS - 1;
-  return of_squares(s) * tacit_program_most(s, n, last) *
-         tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, last);
-}
-
-/*
- * As many records as a flag takes, by noise of lengths and how many there may be anyway, of scores that are
- * too long by most of a clip, in sds of the posterior. Where the clip has opened, what they do is in the
- * answer.
- */
-double tacit_noise_aware_unseen(const tacit_noise_aware_settings_t *s, double n_units, double *share) {
-  *share = 0;
-  if (s->records == NULL) {
-    return 0;
-  }
-  double noise = score_noise(s, n_units), least = least_clip * sqrt((double)s->records->dim),
-         clip = tacit_program_clip(s, n_units, TACIT_PROGRAM_POINTS - 1);
-  double lengths = sqrt(2) * tacit_aware_factor(s) * tacit_program_multiplier(s, TACIT_CENTRED_LENGTH, 0);
-  double records = flag_takes * sqrt(lengths * lengths + beyond_clip * pow(least / clip, 4) * n_units);
-  if (clip >= 3 * least) {
-    return 0;
-  }
-  *share = fmin(records / n_units, 1);
-  return records * too_long * clip / sqrt(n_units + noise * noise);
+static double slope_noise(const tacit_noise_aware_settings_t *s) {
+  return tacit_program_of_squares(s) * least_most * (double)s->records->dim *
+         tacit_program_banded_multiplier(s, TACIT_PROGRAM_LAST_SLOPES);
 }
 
 double tacit_program_inflation(const tacit_noise_aware_settings_t *s, double n_units) {
-  double noise_sd = score_noise(s, n_units);
-  return sqrt(fmax(s->program_sampling, 1) + s->program_noise * noise_sd * noise_sd / n_units);
+  double core = tacit_program_score_noise(s) / sqrt(n_units);
+  return sqrt(fmax(s->program_sampling, 1) + s->program_noise * usual_tails * core);
 }
 
 tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
@@ -198,8 +159,8 @@ tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_
                            "themselves, and of this one some do not (as the sd of "
                            "groups, which shows in their effects alone): use --method dp-hmc or dp-penalty");
   }
-  double n = s->n_units, slope = slope_noise(s, n) / (n * most_slope_noise),
-         score = score_noise(s, n) / (sqrt(n) * most_score_noise);
+  double n = s->n_units, slope = slope_noise(s) / (n * most_slope_noise),
+         score = tacit_program_score_noise(s) / (sqrt(n) * most_score_noise);
   double short_by = fmax(slope, score);
   return short_by <= 1 ? TACIT_OK
                        : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",

@@ -60,13 +60,24 @@ void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, 
   }
 }
 
+bool tacit_public_lengths(tacit_public_t *p, const tacit_centred_point_t *point, size_t n_edges,
+                          const double *edges, double *shares) {
+  bool is_known = true;
+  memset(shares, 0, (n_edges + 1) * sizeof *shares);
+  for (size_t i = 0; i < p->n && is_known; i++) {
+    is_known = tacit_centred_lengths(p->model, point, p->records + i * p->model->n_columns, p->work, n_edges,
+                                     edges, p->weights[i], shares);
+  }
+  return is_known;
+}
+
 bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten) {
   size_t d = p->d;
   double one[MATRIX] = {0}, information[MATRIX], work[2 * MATRIX + PARAMETERS], trace = 0;
   for (size_t j = 0; j < d; j++) {
     one[j * d + j] = 1;
   }
-  tacit_public_slope(p, &(tacit_centred_point_t){theta, one, 1e15, 1e15, 1e15, TACIT_PROGRAM_SIMULATED, 1},
+  tacit_public_slope(p, &(tacit_centred_point_t){theta, one, 1e15, 1e15, TACIT_PROGRAM_SIMULATED, 1},
                      information);
   for (size_t j = 0; j < d; j++) {
     trace += information[j * d + j];

@@ -35,8 +35,6 @@ static const tacit_aware_site_kind_t sites_of_programs = {.log_likelihood = log_
 static void keep_worst(const tacit_program_said_t *of, bool is_first, tacit_program_said_t *worst) {
   *worst = is_first ? *of
                     : (tacit_program_said_t){.last_step = fmax(worst->last_step, of->last_step),
-                                             .excess = fmax(worst->excess, of->excess),
-                                             .tails = fmax(worst->tails, of->tails),
                                              .information = fmin(worst->information, of->information),
                                              .lost = fmax(worst->lost, of->lost),
                                              .bend = fmax(worst->bend, of->bend)};
@@ -57,7 +55,7 @@ static tacit_status_t read_site(tacit_program_run_t *run, const tacit_noise_awar
   size_t d = run->own.d;
   double slope[MATRIX];
   memcpy(site->theta, run->theta, sizeof site->theta);
-  tacit_multiply(d, d, d, run->last[1].steep, run->own.at[0].back, slope);
+  tacit_multiply(d, d, d, run->seen.steep, run->own.at[0].back, slope);
   for (size_t i = 0; i < d * d; i++) { /* the diagonal of back' J back / n */
     site->told[i % d] += run->own.at[0].back[i] * slope[i] / run->n;
   }

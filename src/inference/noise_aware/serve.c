@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "noise_aware/noise_aware_internal.h"
+#include "noise_aware/program.h"
 
 typedef struct request {
   tacit_curator_t *curator;
@@ -150,8 +150,7 @@ static tacit_status_t serve_centred(request_t *r, tacit_aware_centred_kind_t kin
   tacit_aware_centred_t at = {.theta = take(r, "theta", r->d),
                               .whiten = take(r, "whiten", r->d * r->d),
                               .clip = take(r, "clip", 1),
-                              .most = take(r, "most", 1),
-                              .cap = take(r, "cap", 1)};
+                              .most = take(r, "most", 1)};
   double n_simulated = *take(r, "simulated", 1), seed = *take(r, "seed", 1);
   if (!is_fine(r, n_values) || !(n_simulated >= 1 && n_simulated <= 4096 && seed >= 0 && seed <= 0x1p53)) {
     return refuse(r);
@@ -168,45 +167,54 @@ static tacit_status_t serve_centred_score(request_t *r) {
 static tacit_status_t serve_centred_slope(request_t *r) {
   return serve_centred(r, TACIT_CENTRED_SLOPE, triangle(r->d));
 }
-static tacit_status_t serve_centred_tails(request_t *r) {
-  return serve_centred(r, TACIT_CENTRED_TAILS, r->d);
-}
-static tacit_status_t serve_centred_squares(request_t *r) {
-  return serve_centred(r, TACIT_CENTRED_SQUARES, triangle(r->d));
-}
-static tacit_status_t serve_centred_levels(request_t *r) {
-  return serve_centred(r, TACIT_CENTRED_LEVEL, TACIT_CENTRED_LEVELS);
-}
-static tacit_status_t serve_centred_lengths(request_t *r) {
-  return serve_centred(r, TACIT_CENTRED_LENGTH, TACIT_CENTRED_LENGTHS);
+/* Vectors by length: counted, or in bands. */
+static tacit_status_t serve_by_length(request_t *r, const tacit_aware_banded_t *at) {
+  const tacit_release_part_t *radii = find(r, "radii"), *edges = find(r, "edges");
+  double multiplier = r->asked->noise_multiplier;
+  if (radii == NULL) {
+    bool is_whole = edges != NULL && is_fine(r, edges->n + 1);
+    return is_whole ? tacit_aware_release_lengths(r->curator, &r->settings, multiplier, at, edges->n,
+                                                  edges->values, r->out, &r->noise_sd, r->err)
+                    : refuse(r);
+  }
+  const tacit_bands_t bands = {.n = radii->n, .radii = radii->values, .has_count = *take(r, "count", 1) > 0};
+  return is_fine(r, tacit_bands_n_values(&bands, at->of.dim))
+             ? tacit_aware_release_bands(r->curator, &r->settings, multiplier, at, bands.n, radii->values,
+                                         bands.has_count, r->out, &r->noise_sd, r->err)
+             : refuse(r);
 }
 
-/* Rows of a public linear fit, or their scores, by length: counted, or in bands. */
-static tacit_status_t serve_by_length(request_t *r, bool is_of_scores) {
+/* Rows of a public linear fit, or their scores. */
+static tacit_status_t serve_linear(request_t *r, bool is_of_scores) {
   tacit_linear_point_t point = {.n_features = r->d, .whiten = take(r, "whiten", r->d * r->d), .scale = 1};
   if (is_of_scores) {
     point.theta = take(r, "theta", r->d);
     point.scale = *take(r, "scale", 1);
   }
-  const tacit_aware_banded_t at = {.of = is_of_scores ? tacit_linear_scores(&point)
-                                                      : tacit_linear_rows(&point)};
-  const tacit_release_part_t *radii = find(r, "radii"), *edges = find(r, "edges");
-  double multiplier = r->asked->noise_multiplier;
-  if (radii == NULL) {
-    bool is_whole = edges != NULL && is_fine(r, edges->n + 1);
-    return is_whole ? tacit_aware_release_lengths(r->curator, &r->settings, multiplier, &at, edges->n,
-                                                  edges->values, r->out, &r->noise_sd, r->err)
-                    : refuse(r);
-  }
-  const tacit_bands_t bands = {.n = radii->n, .radii = radii->values, .has_count = *take(r, "count", 1) > 0};
-  return is_fine(r, tacit_bands_n_values(&bands, at.of.dim))
-             ? tacit_aware_release_bands(r->curator, &r->settings, multiplier, &at, bands.n, radii->values,
-                                         bands.has_count, r->out, &r->noise_sd, r->err)
-             : refuse(r);
+  return serve_by_length(r, &(tacit_aware_banded_t){.of = is_of_scores ? tacit_linear_scores(&point)
+                                                                       : tacit_linear_rows(&point)});
 }
 
-static tacit_status_t serve_rows_by_length(request_t *r) { return serve_by_length(r, false); }
-static tacit_status_t serve_scores_by_length(request_t *r) { return serve_by_length(r, true); }
+/* Slopes of a program at a public point, or its scores. */
+static tacit_status_t serve_program(request_t *r, bool is_of_scores) {
+  tacit_program_point_t point = {r->settings.records,
+                                 {.theta = take(r, "theta", r->d),
+                                  .whiten = take(r, "whiten", r->d * r->d),
+                                  .clip = is_of_scores ? 1 : *take(r, "clip", 1),
+                                  .most = 1,
+                                  .n_simulated = TACIT_PROGRAM_SIMULATED,
+                                  .seed = TACIT_PROGRAM_LAST_SEED}};
+  tacit_status_t status = r->is_whole ? tacit_program_point_check(r->curator, &point, r->err) : refuse(r);
+  return status == TACIT_OK
+             ? serve_by_length(r, &(tacit_aware_banded_t){.of = is_of_scores ? tacit_program_scores(&point)
+                                                                             : tacit_program_slopes(&point)})
+             : status;
+}
+
+static tacit_status_t serve_linear_rows(request_t *r) { return serve_linear(r, false); }
+static tacit_status_t serve_linear_scores(request_t *r) { return serve_linear(r, true); }
+static tacit_status_t serve_program_slopes(request_t *r) { return serve_program(r, false); }
+static tacit_status_t serve_program_scores(request_t *r) { return serve_program(r, true); }
 
 static const struct {
   const char *label;
@@ -224,16 +232,16 @@ static const struct {
              {"whitened joint moments", serve_joint, false},
              {"counts of features", serve_cells, false},
              {"counts of residuals", serve_cells, false},
-             {"lengths of rows", serve_rows_by_length, false},
-             {"lengths of scores", serve_scores_by_length, false},
-             {"bands of rows", serve_rows_by_length, false},
-             {"bands of scores", serve_scores_by_length, false},
+             {"lengths of rows", serve_linear_rows, false},
+             {"lengths of scores", serve_linear_scores, false},
+             {"bands of rows", serve_linear_rows, false},
+             {"bands of scores", serve_linear_scores, false},
              {"centred score", serve_centred_score, true},
              {"slope of centred scores", serve_centred_slope, true},
-             {"tails of centred scores", serve_centred_tails, true},
-             {"squares of centred scores", serve_centred_squares, true},
-             {"levels of centred scores", serve_centred_levels, true},
-             {"lengths of centred scores", serve_centred_lengths, true}};
+             {"lengths of slopes", serve_program_slopes, true},
+             {"lengths of scores", serve_program_scores, true},
+             {"bands of slopes", serve_program_slopes, true},
+             {"bands of scores", serve_program_scores, true}};
 
 tacit_status_t tacit_noise_aware_serve(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                        const tacit_kept_release_t *asked, tacit_error_t *err) {

@@ -299,32 +299,22 @@ tacit_status_t tacit_aware_release_centred(tacit_curator_t *curator,
     tacit_status_t (*make)(tacit_curator_t *curator, const tacit_centred_point_t *point,
                            double noise_multiplier, double *out, double *noise_sd, tacit_error_t *err);
   } kinds[] = {{"centred score", tacit_curator_release_centred_score},
-               {"slope of centred scores", tacit_curator_release_centred_slope},
-               {"tails of centred scores", tacit_curator_release_centred_tails},
-               {"squares of centred scores", tacit_curator_release_centred_squares},
-               {"levels of centred scores", tacit_curator_release_centred_levels},
-               {"lengths of centred scores", tacit_curator_release_centred_lengths}};
+               {"slope of centred scores", tacit_curator_release_centred_slope}};
   size_t d = tacit_aware_n_features(curator, settings);
-  bool is_square = kind == TACIT_CENTRED_SLOPE || kind == TACIT_CENTRED_SQUARES;
   tacit_kept_release_t release = {.noise_multiplier = multiplier,
-                                  .n_parts = 5,
+                                  .n_parts = 4,
                                   .at = {{"theta", d, at->theta},
                                          {"whiten", d * d, at->whiten},
                                          {"clip", 1, at->clip},
-                                         {"most", 1, at->most},
-                                         {"cap", 1, at->cap}},
-                                  .n_values = is_square                      ? d * (d + 1) / 2
-                                              : kind == TACIT_CENTRED_LEVEL  ? TACIT_CENTRED_LEVELS
-                                              : kind == TACIT_CENTRED_LENGTH ? TACIT_CENTRED_LENGTHS
-                                                                             : d,
+                                         {"most", 1, at->most}},
+                                  .n_values = kind == TACIT_CENTRED_SLOPE ? d * (d + 1) / 2 : d,
                                   .values = out};
   memcpy(release.label, kinds[kind].label, strlen(kinds[kind].label) + 1);
   if (curator != NULL) {
     double n_simulated = (double)at->n_simulated, seed = (double)at->seed; /* of a few rounds: exact */
     ask(settings, &release, 2,
         (const tacit_release_part_t[]){{"simulated", 1, &n_simulated}, {"seed", 1, &seed}});
-    tacit_centred_point_t point = {at->theta, at->whiten,      *at->clip, *at->most,
-                                   *at->cap,  at->n_simulated, at->seed};
+    tacit_centred_point_t point = {at->theta, at->whiten, *at->clip, *at->most, at->n_simulated, at->seed};
     tacit_status_t status = kinds[kind].make(curator, &point, multiplier, out, noise_sd, err);
     if (status != TACIT_OK) {
       return status;

@@ -28,7 +28,7 @@ typedef struct banded_sum {
 static double length_of(const tacit_banded_t *of, size_t n_rows, const float *records, double *work,
                         size_t *n) {
   double n2 = 0;
-  *n = of->is_by_rows ? n_rows : 1;
+  *n = of->is_by_rows ? n_rows : of->n_vectors > 0 ? of->n_vectors : 1;
   size_t size = *n * of->dim;
   memset(work, 0, size * sizeof *work);
   of->vectors(of->ctx, n_rows, records, work + size, work);
@@ -100,7 +100,8 @@ static tacit_status_t check(const tacit_curator_t *curator, const tacit_banded_t
 }
 
 static size_t n_work_of(const tacit_curator_t *curator, const tacit_banded_t *of) {
-  return of->n_work + of->dim * (of->is_by_rows ? curator->settings.max_unit_rows : 1);
+  size_t n = of->is_by_rows ? curator->settings.max_unit_rows : of->n_vectors > 0 ? of->n_vectors : 1;
+  return of->n_work + of->dim * n;
 }
 
 size_t tacit_bands_n_values(const tacit_bands_t *bands, size_t dim) {
@@ -116,7 +117,8 @@ tacit_status_t tacit_curator_release_bands(tacit_curator_t *curator, const tacit
                             .dim = of->dim + bands->has_count,
                             .bound = bands->has_count ? sqrt(2) : 1,
                             .n_blocks = bands->n > 1 ? bands->n : 0,
-                            .is_one_vector = !of->is_by_rows,
+                            .n_vectors = of->n_vectors,
+                            .is_one_vector = !of->is_by_rows && of->n_vectors == 0,
                             .n_work = n_work_of(curator, of),
                             .label = s.label},
                     .of = of,

@@ -4,7 +4,7 @@
  * have had at t, of weights p_m,
  *
  *     u = A s(t; x, y),   k = min(1, C / |u|),   c = sum p k u,   J = sum p k u u',   w = min(1, K / tr J,
- * C/4 / |c|, C/4 / |c_2C - c|), v = w (k u - c),
+ * C/4 / |c|),   v = w (k u - c),
  *
  * c, J and w functions of x alone, so that v has mean 0 at t given x, and slope w J in e, theta = t + A' e.
  * |v| <= 5/4 C and tr w J <= K whatever the model computes. A score that is no finite number makes v zero,
@@ -84,23 +84,19 @@ static double clipped(double norm, double clip) { return norm > clip ? clip / no
 
 /* Of a record, given its features alone. */
 typedef struct expected {
-  double weight;                      /* w */
-  double mean[MOST];                  /* c */
-  double further[MOST];               /* c_2C - c */
-  double mean2, trace, trace_further; /* |c|^2; traces of J and of J_2C - J */
+  double weight;     /* w */
+  double mean[MOST]; /* c */
+  double trace;      /* of J */
 } expected_t;
 
-/* mean (dim) <- sum p (k_b - k_a) u, of clips a and b; a 0: of b alone. Returns the trace of sum p (k_b -
- * k_a) u u'. */
-static double sum_scores(size_t d, size_t n, const tacit_centred_workspace_t *workspace, double a, double b,
+/* mean (dim) <- sum p k u. Returns the trace of sum p k u u'. */
+static double sum_scores(size_t d, size_t n, const tacit_centred_workspace_t *workspace, double clip,
                          double *mean) {
   double trace = 0;
   memset(mean, 0, d * sizeof *mean);
   for (size_t i = 0; i < n; i++) {
     double norm = workspace->norms[i],
-           k = workspace->weights[i] > 0
-                   ? workspace->weights[i] * (clipped(norm, b) - (a > 0 ? clipped(norm, a) : 0))
-                   : 0;
+           k = workspace->weights[i] > 0 ? workspace->weights[i] * clipped(norm, clip) : 0;
     for (size_t j = 0; j < d && k > 0; j++) {
       mean[j] += k * workspace->scores[i * d + j];
     }
@@ -123,13 +119,11 @@ static bool expect(const tacit_record_model_t *model, const tacit_centred_point_
   size_t d = model->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
   double most = point->clip / 4;
   simulate(model, point, point->theta, record, point->seed, workspace);
-  of->trace = sum_scores(d, n, workspace, 0, point->clip, of->mean);
-  of->trace_further = sum_scores(d, n, workspace, point->clip, 2 * point->clip, of->further);
-  of->mean2 = square_of(d, of->mean);
-  double longest = sqrt(fmax(of->mean2, square_of(d, of->further)));
+  of->trace = sum_scores(d, n, workspace, point->clip, of->mean);
+  double longest = sqrt(square_of(d, of->mean));
   of->weight =
       fmin(of->trace > point->most ? point->most / of->trace : 1, longest > most ? most / longest : 1);
-  return of->trace <= DBL_MAX && of->trace_further <= DBL_MAX && longest <= DBL_MAX;
+  return of->trace <= DBL_MAX && longest <= DBL_MAX;
 }
 
 /* slope (dim, dim) <- w J of what is in the workspace. */
@@ -160,15 +154,13 @@ static void look_at_own(const tacit_record_model_t *model, const tacit_centred_p
   tacit_centred_whiten(model, point, workspace->blocks, 1, workspace->gradient, own, norm);
 }
 
-/* v (dim), or v_2C - v where is_further, of one record; false: it is no finite number, and zero. */
-static bool centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record,
-                   double *work, bool is_further, double *v) {
+/* v (dim) of one record: zero where it is no finite number. */
+static void centre(const tacit_record_model_t *model, const tacit_centred_point_t *point, const float *record,
+                   double *work, double *v) {
   size_t d = model->dim;
   if (model->hazards != NULL) {
-    tacit_followed_record_t followed;
-    tacit_followed_record(model, point, NULL, record, work, NULL, &followed);
-    memcpy(v, is_further ? followed.further : followed.score, d * sizeof *v);
-    return followed.is_finite;
+    tacit_followed_record(model, point, NULL, record, work, NULL, v);
+    return;
   }
   tacit_centred_workspace_t workspace = tacit_centred_workspace(model, point, work);
   expected_t of;
@@ -177,49 +169,26 @@ static bool centre(const tacit_record_model_t *model, const tacit_centred_point_
   look_at_own(model, point, record, &workspace, own, &norm);
   is_finite = is_finite && !isnan(norm);
   double k = is_finite ? clipped(norm, point->clip) : 0;
-  k = is_finite && is_further ? clipped(norm, 2 * point->clip) - k : k;
   for (size_t j = 0; j < d; j++) {
-    v[j] = is_finite ? of.weight * (k * own[j] - (is_further ? of.further[j] : of.mean[j])) : 0;
+    v[j] = is_finite ? of.weight * (k * own[j] - of.mean[j]) : 0;
   }
-  return is_finite;
 }
 
-/* mean (dim) <- over a unit's rows. */
-static void find_mean(const tacit_row_sum_t *sum, size_t n_rows, const float *records, double *work,
-                      bool is_further, double *mean) {
+/* The mean over a unit's rows. */
+static void add_score(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
+  const tacit_row_sum_t *sum = ctx;
   const tacit_record_model_t *model = sum->curator->model;
-  double v[MOST];
-  memset(mean, 0, sum->dim * sizeof *mean);
+  double v[MOST], mean[MOST] = {0};
   for (size_t t = 0; t < n_rows; t++) {
-    (void)centre(model, sum->what, records + t * model->n_columns, work, is_further, v);
+    centre(model, sum->what, records + t * model->n_columns, work, v);
     for (size_t j = 0; j < sum->dim; j++) {
       mean[j] += v[j] / (double)n_rows;
     }
   }
+  tacit_rows_write(sum, 1, mean, k);
 }
 
-static void add_score(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
-  double mean[MOST];
-  find_mean(ctx, n_rows, records, work, false, mean);
-  tacit_rows_write(ctx, 1, mean, k);
-}
-
-static void add_further(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
-  double mean[MOST];
-  find_mean(ctx, n_rows, records, work, true, mean);
-  tacit_rows_write(ctx, 1, mean, k);
-}
-
-/* For its square: shortened to the cap. */
-static void add_capped(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
-  const tacit_row_sum_t *sum = ctx;
-  double mean[MOST];
-  find_mean(sum, n_rows, records, work, false, mean);
-  tacit_rows_write(sum, clipped(sqrt(square_of(sum->dim, mean)), sum->bound), mean, k);
-}
-
-/* a (d, d), positive semi-definite <- its lower factor, a column of zeros where nothing is left. */
-static void factor(size_t d, double *a) {
+void tacit_centred_factor(size_t d, double *a) {
   for (size_t j = 0; j < d; j++) {
     double left = a[j * d + j], before = left;
     for (size_t k = 0; k < j; k++) {
@@ -242,8 +211,7 @@ static void find_slope_of(const tacit_record_model_t *model, const tacit_centred
                           const float *record, double *work, double *slope) {
   size_t d = model->dim;
   if (model->hazards != NULL) {
-    tacit_followed_record_t followed;
-    tacit_followed_record(model, point, NULL, record, work, slope, &followed);
+    tacit_followed_record(model, point, NULL, record, work, slope, NULL);
     return;
   }
   tacit_centred_workspace_t workspace = tacit_centred_workspace(model, point, work);
@@ -269,113 +237,12 @@ static void add_slope(const void *ctx, size_t n_rows, const float *records, doub
       mean[i] += slope[i] / (double)n_rows;
     }
   }
-  factor(d, mean);
+  tacit_centred_factor(d, mean);
   for (size_t j = 0; j < d; j++) {
     for (size_t i = 0; i < d; i++) {
       v[i] = i < j ? 0 : mean[i * d + j];
     }
     tacit_rows_write(sum, 1, v, k + j * d);
-  }
-}
-
-/* Which of the four cells a whitened score of this length is in: of 1/2, 1 and 2 times sqrt(d). */
-static size_t cell_of(size_t d, double norm) {
-  double length = norm / sqrt((double)d);
-  return (size_t)((length > 0.5) + (length > 1) + (length > 2));
-}
-
-/* cells <- how likely each is, by what is in the workspace: at most 1 together, whatever a model says. */
-static void expect_cells(size_t d, size_t n, const tacit_centred_workspace_t *workspace,
-                         double cells[TACIT_CENTRED_LENGTHS]) {
-  double sum = 0;
-  memset(cells, 0, TACIT_CENTRED_LENGTHS * sizeof *cells);
-  for (size_t i = 0; i < n; i++) {
-    if (workspace->weights[i] > 0) {
-      cells[cell_of(d, workspace->norms[i])] += workspace->weights[i];
-      sum += workspace->weights[i];
-    }
-  }
-  for (size_t j = 0; j < TACIT_CENTRED_LENGTHS; j++) {
-    cells[j] = sum > DBL_MAX ? 0 : cells[j] / fmax(sum, 1);
-  }
-}
-
-/* cells <- 1 in the one that the record's score is in, less how likely each was; zero where it is no finite
- * number. */
-static void find_cells(const tacit_record_model_t *model, const tacit_centred_point_t *point,
-                       const float *record, double *work, double cells[TACIT_CENTRED_LENGTHS]) {
-  if (model->hazards != NULL) {
-    tacit_followed_record_t followed;
-    tacit_followed_record(model, point, NULL, record, work, NULL, &followed);
-    memcpy(cells, followed.cells, sizeof followed.cells);
-    return;
-  }
-  tacit_centred_workspace_t workspace = tacit_centred_workspace(model, point, work);
-  double own[16 * MOST], norm;
-  expected_t of;
-  bool is_finite = expect(model, point, record, &workspace, &of);
-  expect_cells(model->dim, 16 * n_blocks_of(tacit_centred_n_others(model, point)), &workspace, cells);
-  look_at_own(model, point, record, &workspace, own, &norm);
-  is_finite = is_finite && !isnan(norm);
-  for (size_t j = 0; j < TACIT_CENTRED_LENGTHS; j++) {
-    cells[j] = is_finite ? (j == cell_of(model->dim, norm)) - cells[j] : 0;
-  }
-}
-
-/* Means over a unit's rows, no longer than sqrt(2). */
-static void add_lengths(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
-  const tacit_row_sum_t *sum = ctx;
-  const tacit_record_model_t *model = sum->curator->model;
-  double mean[TACIT_CENTRED_LENGTHS] = {0}, cells[TACIT_CENTRED_LENGTHS];
-  for (size_t t = 0; t < n_rows; t++) {
-    find_cells(model, sum->what, records + t * model->n_columns, work, cells);
-    for (size_t j = 0; j < TACIT_CENTRED_LENGTHS; j++) {
-      mean[j] += cells[j] / (double)n_rows;
-    }
-  }
-  tacit_rows_write(sum, 1, mean, k);
-}
-
-/* What a record adds to levels, each in [0, 1]: squares expected of v, shortened to the cap, what J grows by
- * at twice the clip, and is it lost? */
-static void find_levels(const tacit_record_model_t *model, const tacit_centred_point_t *point,
-                        const float *record, double *work, double levels[TACIT_CENTRED_LEVELS]) {
-  if (model->hazards != NULL) {
-    tacit_followed_record_t followed;
-    tacit_followed_record(model, point, NULL, record, work, NULL, &followed);
-    levels[0] = fmin(followed.squares / point->most, 1);
-    levels[1] = fmin(followed.trace_further / point->most, 1);
-    levels[2] = !followed.is_finite;
-    return;
-  }
-  size_t n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
-  tacit_centred_workspace_t workspace = tacit_centred_workspace(model, point, work);
-  expected_t of;
-  double own[16 * MOST], norm, squares = 0;
-  bool is_finite = expect(model, point, record, &workspace, &of);
-  for (size_t i = 0; i < n && is_finite; i++) {
-    double length =
-        fmin(of.weight * clipped(workspace.norms[i], point->clip) * workspace.norms[i], point->cap);
-    squares += workspace.weights[i] > 0 ? workspace.weights[i] * length * length : 0;
-  }
-  look_at_own(model, point, record, &workspace, own, &norm);
-  levels[0] = is_finite ? fmin(fmax(squares - of.weight * of.weight * of.mean2, 0) / point->most, 1) : 0;
-  levels[1] = is_finite ? fmin(of.weight * of.trace_further / point->most, 1) : 0;
-  levels[2] = !is_finite || isnan(norm);
-}
-
-static void add_levels(const void *ctx, size_t n_rows, const float *records, double *work, int64_t *k) {
-  const tacit_row_sum_t *sum = ctx;
-  const tacit_record_model_t *model = sum->curator->model;
-  double mean[TACIT_CENTRED_LEVELS] = {0}, levels[TACIT_CENTRED_LEVELS];
-  for (size_t t = 0; t < n_rows; t++) {
-    find_levels(model, sum->what, records + t * model->n_columns, work, levels);
-    for (size_t j = 0; j < TACIT_CENTRED_LEVELS; j++) {
-      mean[j] += levels[j] / (double)n_rows;
-    }
-  }
-  for (size_t j = 0; j < TACIT_CENTRED_LEVELS; j++) {
-    k[j] = (int64_t)floor(fmin(fmax(mean[j], 0), 1) * (double)(1 << 22));
   }
 }
 
@@ -410,8 +277,7 @@ static tacit_status_t check_point(const tacit_curator_t *curator, const tacit_ce
                              "censored records are followed for at least %d times", TACIT_FOLLOWED_LEAST);
   }
   TACIT_THEN(status, tacit_rows_check_size("clip", point->clip, err));
-  TACIT_THEN(status, tacit_rows_check_size("most", point->most, err));
-  return status == TACIT_OK ? tacit_rows_check_size("cap", point->cap, err) : status;
+  return status == TACIT_OK ? tacit_rows_check_size("most", point->most, err) : status;
 }
 
 static tacit_status_t release(const tacit_curator_t *curator, const tacit_centred_point_t *point,
@@ -439,14 +305,6 @@ tacit_status_t tacit_curator_release_centred_score(tacit_curator_t *curator,
   return release(curator, point, &sum, add_score, noise_multiplier, out, noise_sd, err);
 }
 
-tacit_status_t tacit_curator_release_centred_tails(tacit_curator_t *curator,
-                                                   const tacit_centred_point_t *point,
-                                                   double noise_multiplier, double *out, double *noise_sd,
-                                                   tacit_error_t *err) {
-  tacit_row_sum_t sum = {.bound = 1.25 * point->clip, .label = "tails of centred scores"};
-  return release(curator, point, &sum, add_further, noise_multiplier, out, noise_sd, err);
-}
-
 tacit_status_t tacit_curator_release_centred_slope(tacit_curator_t *curator,
                                                    const tacit_centred_point_t *point,
                                                    double noise_multiplier, double *out, double *noise_sd,
@@ -456,52 +314,6 @@ tacit_status_t tacit_curator_release_centred_slope(tacit_curator_t *curator,
                          .bound = sqrt(point->most),
                          .label = "slope of centred scores"};
   return release(curator, point, &sum, add_slope, noise_multiplier, out, noise_sd, err);
-}
-
-tacit_status_t tacit_curator_release_centred_squares(tacit_curator_t *curator,
-                                                     const tacit_centred_point_t *point,
-                                                     double noise_multiplier, double *out, double *noise_sd,
-                                                     tacit_error_t *err) {
-  tacit_row_sum_t sum = {.is_square = true,
-                         .n_vectors = 1,
-                         .bound = fmin(point->cap, 1.25 * point->clip),
-                         .label = "squares of centred scores"};
-  return release(curator, point, &sum, add_capped, noise_multiplier, out, noise_sd, err);
-}
-
-tacit_status_t tacit_curator_release_centred_lengths(tacit_curator_t *curator,
-                                                     const tacit_centred_point_t *point,
-                                                     double noise_multiplier,
-                                                     double out[TACIT_CENTRED_LENGTHS], double *noise_sd,
-                                                     tacit_error_t *err) {
-  tacit_row_sum_t sum = {
-      .dim = TACIT_CENTRED_LENGTHS, .bound = sqrt(2), .label = "lengths of centred scores"};
-  return release(curator, point, &sum, add_lengths, noise_multiplier, out, noise_sd, err);
-}
-
-tacit_status_t tacit_curator_release_centred_levels(tacit_curator_t *curator,
-                                                    const tacit_centred_point_t *point,
-                                                    double noise_multiplier, double out[TACIT_CENTRED_LEVELS],
-                                                    double *noise_sd, tacit_error_t *err) {
-  tacit_row_sum_t sum = {.curator = curator, .dim = TACIT_CENTRED_LEVELS, .what = point};
-  tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = TACIT_CENTRED_LEVELS, .high = 1 << 22},
-                         .unit = add_levels,
-                         .ctx = &sum,
-                         .label = "levels of centred scores"};
-  memset(out, 0, TACIT_CENTRED_LEVELS * sizeof *out);
-  *noise_sd = 0;
-  tacit_status_t status = check_point(curator, point, err);
-  if (status != TACIT_OK) {
-    return status;
-  }
-  units.n_work = tacit_centred_n_work(curator->model, point);
-  status = tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier, out,
-                                    noise_sd, err);
-  for (size_t i = 0; i < TACIT_CENTRED_LEVELS; i++) {
-    out[i] *= 0x1p-22 * (i < 2 ? point->most : 1);
-  }
-  *noise_sd *= 0x1p-22;
-  return status;
 }
 
 /* ---- of public records ---- */
@@ -515,9 +327,7 @@ void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred
                           const double *distribution, const float *record, double *work, double *mean) {
   size_t d = model->dim, n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
   if (model->hazards != NULL) {
-    tacit_followed_record_t followed;
-    tacit_followed_record(model, point, distribution, record, work, NULL, &followed);
-    memcpy(mean, followed.score, d * sizeof *mean);
+    tacit_followed_record(model, point, distribution, record, work, NULL, mean);
     return;
   }
   tacit_centred_workspace_t workspace = tacit_centred_workspace(model, point, work);
@@ -526,8 +336,27 @@ void tacit_centred_expect(const tacit_record_model_t *model, const tacit_centred
   bool is_finite = expect(model, point, record, &workspace, &of);
   /* other draws than those which the centre is the mean of */
   simulate(model, point, distribution, record, point->seed + (model->n_others == 0), &workspace);
-  (void)sum_scores(d, n, &workspace, 0, point->clip, drawn);
+  (void)sum_scores(d, n, &workspace, point->clip, drawn);
   for (size_t j = 0; j < d; j++) {
     mean[j] = is_finite ? of.weight * (drawn[j] - of.mean[j]) : 0;
   }
+}
+
+bool tacit_centred_lengths(const tacit_record_model_t *model, const tacit_centred_point_t *point,
+                           const float *record, double *work, size_t n_edges, const double *edges,
+                           double weight, double *shares) {
+  size_t n = 16 * n_blocks_of(tacit_centred_n_others(model, point));
+  if (model->others == NULL) {
+    return false;
+  }
+  tacit_centred_workspace_t workspace = tacit_centred_workspace(model, point, work);
+  simulate(model, point, point->theta, record, point->seed, &workspace);
+  for (size_t i = 0; i < n; i++) {
+    size_t cell = 0;
+    while (cell < n_edges && workspace.norms[i] > edges[cell]) {
+      cell++;
+    }
+    shares[cell] += workspace.weights[i] > 0 ? weight * workspace.weights[i] : 0;
+  }
+  return true;
 }

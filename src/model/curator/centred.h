@@ -14,23 +14,20 @@ typedef struct tacit_centred_workspace {
 
 tacit_centred_workspace_t tacit_centred_workspace(const tacit_record_model_t *model,
                                                   const tacit_centred_point_t *point, double *work);
+/* a (d, d), positive semi-definite <- its lower factor, a column of zeros where nothing is left. */
+void tacit_centred_factor(size_t d, double *a);
 /* scores (n_lanes, dim) <- A s of the first lanes of a block, norms <- how long they are. */
 void tacit_centred_whiten(const tacit_record_model_t *model, const tacit_centred_point_t *point,
                           const float *block, size_t n_lanes, float *gradient, double *scores, double *norms);
 
-/* What a record adds whose outcome may be censored at a time of which nothing is known (followed.c). */
-typedef struct tacit_followed_record {
-  bool is_finite;                                                        /* else all is zero */
-  double score[TACIT_MAX_ROW_FEATURES], further[TACIT_MAX_ROW_FEATURES]; /* v; v_2C - v */
-  double squares, trace_further; /* expected of v, shortened to the cap; by how much the slope's trace grows
-                                    at twice the clip */
-  double cells[TACIT_CENTRED_LENGTHS];
-} tacit_followed_record_t;
-
-/* slope (dim, dim): its J, or NULL. distribution (dim): score <- what is expected of it by the model there,
- * followed as long; NULL: its own. */
+/*
+ * Of a record whose outcome may be censored at a time of which nothing is known (followed.c): score (dim) <-
+ * v, or NULL; slope (dim, dim) <- its J, or NULL; zero where they are no finite numbers. distribution (dim):
+ * score
+ * <- what is expected of it by the model there, followed as long; NULL: its own.
+ */
 void tacit_followed_record(const tacit_record_model_t *model, const tacit_centred_point_t *point,
                            const double *distribution, const float *record, double *work, double *slope,
-                           tacit_followed_record_t *of);
+                           double *score);
 
 #endif

@@ -20,10 +20,6 @@
 
 enum { MOST = TACIT_MAX_ROW_FEATURES };
 
-/* Cells of L: where they end. Their squared widths sum to less than 1, so that no record adds a vector longer
- * than sqrt(2). */
-static const double ends[TACIT_CENTRED_LENGTHS] = {0.25, 0.6, 1.05, 1.6};
-
 /* An integral as far as it has come: of k h, and of k |h|^2. */
 typedef struct path {
   double sum[MOST], trace;
@@ -71,28 +67,18 @@ static bool find_hazard(size_t d, const tacit_centred_workspace_t *workspace, si
   return !isnan(workspace->norms[2 * pair]) && !isnan(workspace->norms[2 * pair + 1]) && *norm2 <= DBL_MAX;
 }
 
-/* Factors at a time: of the clip, and how much more at twice that. */
-static void find_factors(size_t d, const tacit_centred_point_t *point, double step, const double *h,
-                         double norm2, const path_t *path, const path_t *further, double *k, double *q) {
+/* The factor at a time. */
+static double find_factor(size_t d, const tacit_centred_point_t *point, double step, const double *h,
+                          double norm2, const path_t *path) {
   double norm = sqrt(norm2);
-  *k = factor_of(d, h, norm2, path, point, step, norm > point->clip ? point->clip / norm : 1);
-  double twice = norm > 2 * point->clip ? 2 * point->clip / norm : 1;
-  *q = factor_of(d, h, norm2, further, point, step, fmax(twice - *k, 0));
+  return factor_of(d, h, norm2, path, point, step, norm > point->clip ? point->clip / norm : 1);
 }
 
 static void add_slope(size_t d, const double *h, double weight, double *slope) {
-  for (size_t i = 0; i < d && slope != NULL; i++) {
+  for (size_t i = 0; i < d; i++) {
     for (size_t j = 0; j < d; j++) {
       slope[i * d + j] += weight * h[i] * h[j];
     }
-  }
-}
-
-/* 1 in the cell of L that the record was seen in, less how much of each it has been followed for. */
-static void find_cells(double hazard, bool is_seen, double cells[TACIT_CENTRED_LENGTHS]) {
-  for (size_t i = 0; i < TACIT_CENTRED_LENGTHS; i++) {
-    double start = i > 0 ? ends[i - 1] : 0;
-    cells[i] = (is_seen && hazard >= start && hazard < ends[i]) - fmax(fmin(hazard, ends[i]) - start, 0);
   }
 }
 
@@ -101,16 +87,12 @@ static double within(double x, double low, double high) { return x >= low ? fmin
 
 void tacit_followed_record(const tacit_record_model_t *model, const tacit_centred_point_t *point,
                            const double *distribution, const float *record, double *work, double *slope,
-                           tacit_followed_record_t *of) {
+                           double *score) {
   size_t d = model->dim, n = point->n_simulated - 1, n_blocks = (2 * n + 2 + 15) / 16;
-  double step = TACIT_FOLLOWED_HAZARD / (double)n, hazard = 0, h[MOST], own[MOST], norm2, own2, k, q,
-         own_k = 0, own_q = 0, expected[MOST] = {0};
+  double step = TACIT_FOLLOWED_HAZARD / (double)n, h[MOST], own[MOST], norm2, own2, own_k = 0,
+         expected[MOST] = {0}, slopes[MOST * MOST] = {0};
   tacit_centred_workspace_t workspace = tacit_centred_workspace(model, point, work);
-  path_t path = {.trace = 0}, further = {.trace = 0};
-  memset(of, 0, sizeof *of);
-  if (slope != NULL) {
-    memset(slope, 0, d * d * sizeof *slope);
-  }
+  path_t path = {.trace = 0};
   model->hazards(model->ctx, record, point->theta, distribution, point->seed, n, workspace.blocks,
                  workspace.weights);
   for (size_t b = 0; b < n_blocks; b++) {
@@ -126,31 +108,23 @@ void tacit_followed_record(const tacit_record_model_t *model, const tacit_centre
     }
     is_finite = find_hazard(d, &workspace, m, h, &norm2);
     if (is_seen) { /* by what was known before the part that it is in, the last */
-      find_factors(d, point, step, own, own2, &path, &further, &own_k, &own_q);
+      own_k = find_factor(d, point, step, own, own2, &path);
     }
-    find_factors(d, point, step, h, norm2, &path, &further, &k, &q);
+    double k = find_factor(d, point, step, h, norm2, &path);
     for (size_t j = 0; j < d; j++) {
       expected[j] +=
           distribution != NULL ? within(workspace.weights[2 * m + 1], -step, DBL_MAX) * k * h[j] : 0;
     }
-    of->squares += part * fmin(k * k * norm2, point->cap * point->cap);
-    add_slope(d, h, part * k, slope);
-    go_on(d, h, norm2, k, part, &path);
-    go_on(d, h, norm2, q, part, &further);
-    hazard += part;
-  }
-  if (!is_finite) {
-    memset(of, 0, sizeof *of);
     if (slope != NULL) {
-      memset(slope, 0, d * d * sizeof *slope);
+      add_slope(d, h, part * k, slopes);
     }
-    return;
+    go_on(d, h, norm2, k, part, &path);
   }
-  for (size_t j = 0; j < d; j++) {
-    of->score[j] = distribution != NULL ? expected[j] : (is_seen ? own_k * own[j] : 0) - path.sum[j];
-    of->further[j] = (is_seen ? own_q * own[j] : 0) - further.sum[j];
+  for (size_t j = 0; j < d && score != NULL; j++) {
+    double found = distribution != NULL ? expected[j] : (is_seen ? own_k * own[j] : 0) - path.sum[j];
+    score[j] = is_finite ? found : 0;
   }
-  of->trace_further = further.trace;
-  of->is_finite = true;
-  find_cells(hazard, is_seen, of->cells);
+  for (size_t i = 0; i < d * d && slope != NULL; i++) {
+    slope[i] = is_finite ? slopes[i] : 0;
+  }
 }

@@ -186,16 +186,7 @@ void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings
     tacit_text_printf(to, "plan: forecast of noise-aware: simulated at the prior's centre with columns that "
                           "fill their bounds; where columns fill a small "
                           "part of them, or parameters are elsewhere, it is less sure\n");
-    double bend = tacit_fit_bend(fit, settings, n_units), share,
-           unseen = tacit_noise_aware_unseen(settings, n_units, &share);
-    if (unseen > 1.5) {
-      tacit_text_printf(
-          to,
-          "plan: forecast of noise-aware: what this budget does not show: up to about %.2g %% of records "
-          "whose outcomes are much larger "
-          "or smaller than the program says, which may move the answer by about %.2g of its sds\n",
-          100 * share, unseen);
-    }
+    double bend = tacit_fit_bend(fit, settings, n_units);
     if (bend > bend_near && !tacit_fit_is_bent(bend)) {
       tacit_text_printf(to,
                         "plan: forecast of noise-aware: bent %.2g there, at most %g: where records tell "
