@@ -352,6 +352,7 @@ static void open_bench(bench_t *b, const model_t *m, tacit_program_t *program) {
                                        .n_linear = 1,
                                        .n_features = m->d,
                                        .residual = tacit_glm_functions()->residual,
+                                       .residual_blocks = tacit_glm_functions()->residual_blocks,
                                        .ctx = &b->ctx};
     bench_require(tacit_curator_new_exposed(&b->beside, b->copy, &b->kernel, &settings, &err), &err);
   }

@@ -192,6 +192,7 @@ static void bench_linear(const pass_case_t *c) {
                                 .n_linear = c->n_linear,
                                 .n_features = c->n_features,
                                 .residual = tacit_glm_functions()->residual,
+                                .residual_blocks = tacit_glm_functions()->residual_blocks,
                                 .ctx = &kernel};
   tacit_records_t *records = make_records(c->n, c->n_features + 1, c->n_linear + 1);
   if (c->kind == PASS_UNITS) {

@@ -68,6 +68,7 @@ static tacit_model_t logistic(size_t p) {
                                          .n_linear = 1,
                                          .n_features = p,
                                          .residual = tacit_glm_functions()->residual,
+                                         .residual_blocks = tacit_glm_functions()->residual_blocks,
                                          .ctx = &kernel};
   return model;
 }

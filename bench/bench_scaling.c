@@ -57,6 +57,7 @@ static void open_curator(scale_t *s, tacit_records_t *records, size_t p, const t
                                     .n_linear = 1,
                                     .n_features = p,
                                     .residual = tacit_glm_functions()->residual,
+                                    .residual_blocks = tacit_glm_functions()->residual_blocks,
                                     .ctx = &s->kernel};
   settings.clip_bound_grad = sqrt((double)p);
   settings.n_threads = 1;

@@ -89,6 +89,13 @@ typedef struct tacit_record_model {
    */
   size_t n_linear, n_extra, n_features;
   void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
+  /**
+   * The same, to the last bit, for n_blocks <= 16 blocks that follow each other in memory. NULL: residual is
+   * called for each.
+   * @param out shape (n_blocks, n_theta, n_linear + n_extra, 16).
+   */
+  void (*residual_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                          const float *theta, float *out);
 
   /**
    * Pieces: a gradient in a sparse form, of use beside grad (n_linear == 0), so that what a record costs does

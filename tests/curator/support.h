@@ -42,6 +42,7 @@ static inline tacit_record_model_t support_glm(tacit_glm_kernel_t *kernel, tacit
                                 .n_extra = n_extra,
                                 .n_features = p,
                                 .residual = tacit_glm_functions()->residual,
+                                .residual_blocks = tacit_glm_functions()->residual_blocks,
                                 .ctx = kernel};
 }
 

@@ -65,7 +65,7 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       memset(lanes64[t], 0, sizeof lanes64[t]);
       const tacit_vectors_t *all[3] = {&linear, &dense, &sparse};
       for (size_t i = 0; i < 3; i++) {
-        tables[t]->vectors(all[i], 5, block, norms, &lattice, residual, lanes[t], &notes);
+        tables[t]->vectors(all[i], 5, 1, block, norms, &lattice, residual, lanes[t], &notes);
       }
       float x[16 * 8 + 8] = {0}, turned[16 * 16 + 8] = {0};
       double sums[24] = {0};
@@ -96,6 +96,98 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       assert_memory_equal(lanes64[t], lanes64[0], sizeof lanes64[0]);
       assert_memory_equal(unclipped[t], unclipped[0], sizeof unclipped[0]);
     }
+  }
+}
+
+/* Blocks, rows and norms at random; some lanes do not count and hold NaN, some vectors are long, some of no
+ * finite length. */
+static void fill_blocks(size_t n_blocks, size_t n_columns, size_t n_rows, float *blocks, float *norms,
+                        float *rows, support_rng_t *rng) {
+  double size = support_uniform(rng, 0, 1) < 0.5 ? 0.1 : 3;
+  for (size_t i = 0; i < n_blocks * n_rows * 16; i++) {
+    rows[i] = (float)(support_normal(rng) * (i % 1013 == 0 ? 1e30 : size));
+  }
+  for (size_t i = 0; i < n_blocks * 16; i++) {
+    bool counts = size < 1 || support_uniform(rng, 0, 1) < 0.98;
+    double square = 0;
+    for (size_t j = 0; j < n_columns; j++) {
+      float *x = &blocks[(i / 16 * n_columns + j) * 16 + i % 16];
+      *x = counts || j % 2 == 0 ? (float)support_normal(rng) : NAN;
+      square += (double)*x * (double)*x;
+    }
+    norms[i] = counts ? (float)(sqrt(square) * 1.000001) : NAN;
+  }
+}
+
+/* On every instruction set as on the first, one by one; the notes too. */
+static void check_blocks(const tacit_vectors_t *of, size_t n_columns, size_t n_blocks, support_rng_t *rng) {
+  const tacit_lattice_functions_t *tables[3] = {&tacit_lattice_functions_portable};
+  size_t n_tables = 1, n_rows = of->n_points * of->n_rows, n_lanes = of->n_points * of->dim * 16;
+  if (tacit_has_avx2()) {
+    tables[n_tables++] = &tacit_lattice_functions_avx2;
+  }
+  if (tacit_has_avx512()) {
+    tables[n_tables++] = &tacit_lattice_functions_avx512;
+  }
+  float *blocks = calloc(n_blocks * n_columns * 16, sizeof *blocks),
+        *norms = calloc(n_blocks * 16, sizeof *norms), *rows = calloc(n_blocks * n_rows * 16, sizeof *rows);
+  int32_t *one_by_one = calloc(n_lanes, sizeof *one_by_one), *lanes = calloc(n_lanes, sizeof *lanes);
+  tacit_lattice_t lattice = tacit_lattice_for(of, 2.5);
+  tacit_door_notes_t expected = {0};
+  fill_blocks(n_blocks, n_columns, n_rows, blocks, norms, rows, rng);
+  for (size_t b = 0; b < n_blocks; b++) {
+    tables[0]->vectors(of, n_columns, 1, blocks + b * n_columns * 16, norms + b * 16, &lattice,
+                       rows + b * n_rows * 16, one_by_one, &expected);
+  }
+  for (size_t t = 0; t < n_tables; t++) {
+    tacit_door_notes_t notes = {0};
+    memset(lanes, 0, n_lanes * sizeof *lanes);
+    tables[t]->vectors(of, n_columns, n_blocks, blocks, norms, &lattice, rows, lanes, &notes);
+    assert_memory_equal(lanes, one_by_one, n_lanes * sizeof *lanes);
+    assert_memory_equal(&notes, &expected, sizeof notes);
+  }
+  free(blocks);
+  free(norms);
+  free(rows);
+  free(one_by_one);
+  free(lanes);
+}
+
+static void test_blocks_together_same_integers_as_one_by_one(void **state) {
+  (void)state;
+  support_rng_t rng = {23};
+  for (int round = 0; round < 400; round++) {
+    size_t p = 1 + support_bits(&rng) % 40, n_points = 1 + support_bits(&rng) % 5,
+           n_blocks = 1 + support_bits(&rng) % 16;
+    const tacit_piece_t
+        one = {.kind = TACIT_PIECE_LINEAR, .n = p},
+        many[] = {{.kind = TACIT_PIECE_LINEAR, .row = 0, .n = p},
+                  {.kind = TACIT_PIECE_LINEAR, .row = 1, .parameter = p, .n = p},
+                  {.kind = TACIT_PIECE_DENSE, .row = 2, .parameter = 2 * p, .n = 2},
+                  {.kind = TACIT_PIECE_GATHER,
+                   .row = 4,
+                   .parameter = 2 * p + 2,
+                   .column = p,
+                   .n = 3,
+                   .stride = 2,
+                   .first = -1},
+                  {.kind = TACIT_PIECE_LINEAR, .row = 5, .parameter = 2 * p + 7, .column = p, .n = 1}};
+    tacit_vectors_t predictor = {.n_points = n_points,
+                                 .dim = p,
+                                 .n_rows = 1,
+                                 .n_pieces = 1,
+                                 .pieces = &one,
+                                 .n_features = p,
+                                 .scale = 1};
+    tacit_vectors_t pieces = {.n_points = n_points,
+                              .dim = 2 * p + 8,
+                              .n_rows = 6,
+                              .n_pieces = 5,
+                              .pieces = many,
+                              .n_features = p,
+                              .scale = 1};
+    check_blocks(&predictor, p, n_blocks, &rng);
+    check_blocks(&pieces, p + 1, n_blocks, &rng);
   }
 }
 
@@ -240,6 +332,7 @@ static void test_paper_models_same_bits_on_every_instruction_set(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lattice_kernels_same_integers_on_every_instruction_set),
+      cmocka_unit_test(test_blocks_together_same_integers_as_one_by_one),
       cmocka_unit_test(test_log_odds_same_integers_on_every_instruction_set),
       cmocka_unit_test(test_langevin_kernels_same_integers_as_one_record_at_a_time),
       cmocka_unit_test(test_paper_models_same_bits_on_every_instruction_set),

@@ -271,12 +271,65 @@ static void test_blocks_at_a_time_are_blocks_one_by_one(void **state) {
   }
 }
 
+/* One to nine blocks, one to five points; blocks short and long, which memory is asked for in different ways.
+ */
+static void check_residuals(tacit_family_t family, size_t p, size_t n_linear, size_t n_extra, size_t n_theta,
+                            support_rng_t *rng) {
+  enum { MOST = 9, MOST_P = 70, MOST_THETA = 5 };
+  const tacit_glm_functions_t *tables[3];
+  size_t n_tables = glm_tables(tables), n_out = n_theta * (n_linear + n_extra) * 16;
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, family, p, n_linear, n_extra);
+  float *blocks = calloc(MOST * (MOST_P + 1) * 16, sizeof *blocks),
+        *theta = calloc(n_theta * model.dim, sizeof *theta),
+        *together = calloc(MOST * n_out, sizeof *together), *alone = calloc(n_out, sizeof *alone);
+  for (size_t i = 0; i < MOST * (p + 1) * 16; i++) {
+    bool is_response = i / 16 % (p + 1) == p;
+    blocks[i] = is_response ? (float)(i % (n_linear + 1)) : i % 97 == 0 ? NAN : (float)support_normal(rng);
+  }
+  for (size_t i = 0; i < n_theta * model.dim; i++) {
+    theta[i] = (float)support_normal(rng);
+  }
+  for (size_t n = 1; n <= MOST; n++) {
+    for (size_t t = 0; t < n_tables; t++) {
+      tables[t]->residual_blocks(&kernel, blocks, n, n_theta, theta, together);
+      for (size_t b = 0; b < n; b++) {
+        tables[0]->residual(&kernel, blocks + b * (p + 1) * 16, n_theta, theta, alone);
+        for (size_t i = 0; i < n_out; i++) { /* of NaN no sign or payload is promised */
+          float x = together[b * n_out + i];
+          assert_true(isnan(x) ? isnan(alone[i]) : memcmp(&x, &alone[i], sizeof x) == 0);
+        }
+      }
+    }
+  }
+  free(blocks);
+  free(theta);
+  free(together);
+  free(alone);
+}
+
+static void test_residuals_of_blocks_are_those_of_each(void **state) {
+  (void)state;
+  static const size_t lengths[] = {1, 3, 4, 13, 31, 32, 70};
+  support_rng_t rng = {79};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    for (size_t n_theta = 1; n_theta <= 5; n_theta++) {
+      check_residuals(TACIT_FAMILY_BERNOULLI, lengths[i], 1, 0, n_theta, &rng);
+      check_residuals(TACIT_FAMILY_POISSON, lengths[i], 1, 0, n_theta, &rng);
+      check_residuals(TACIT_FAMILY_GAUSSIAN, lengths[i], 1, 0, n_theta, &rng);
+      check_residuals(TACIT_FAMILY_GAUSSIAN, lengths[i], 1, 1, n_theta, &rng);
+      check_residuals(TACIT_FAMILY_CATEGORICAL, lengths[i], 3, 0, n_theta, &rng);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_vector_functions_accuracy_is_as_stated),
       cmocka_unit_test(test_log_likelihoods_are_as_exact_as_the_grid_asks),
       cmocka_unit_test(test_glm_kernels_match_definitions),
       cmocka_unit_test(test_blocks_at_a_time_are_blocks_one_by_one),
+      cmocka_unit_test(test_residuals_of_blocks_are_those_of_each),
       cmocka_unit_test(test_glm_kernels_same_bits_on_every_instruction_set),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,7 +107,7 @@ static void check_linear(size_t p, size_t n_linear, size_t n_extra, size_t n_blo
     tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
     tacit_door_notes_t notes = {0};
     memset(lanes, 0, model.dim * 16 * sizeof *lanes);
-    kernel->vectors(&of, p, block, norms, &lattice, residual, lanes, &notes);
+    kernel->vectors(&of, p, 1, block, norms, &lattice, residual, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, model.dim));
   }
   free(block);
@@ -134,7 +134,7 @@ static void check_dense(size_t dim, size_t n_blocks, double *worst) {
     tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
     tacit_door_notes_t notes = {0};
     memset(lanes, 0, dim * 16 * sizeof *lanes);
-    kernel->vectors(&of, 0, block, norms, &lattice, grad, lanes, &notes);
+    kernel->vectors(&of, 0, 1, block, norms, &lattice, grad, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, dim));
     for (size_t lane = 11; b % 7 == 0 && lane < 16; lane++) {
       for (size_t j = 0; j < dim; j++) {
@@ -182,7 +182,7 @@ static void check_pieces(size_t p, size_t n_blocks, double *worst) {
     tacit_lattice_t lattice = tacit_lattice_for(&of, bound);
     tacit_door_notes_t notes = {0};
     memset(lanes, 0, dim * 16 * sizeof *lanes);
-    kernel->vectors(&of, p + 1, block, norms, &lattice, rows, lanes, &notes);
+    kernel->vectors(&of, p + 1, 1, block, norms, &lattice, rows, lanes, &notes);
     *worst = fmax(*worst, check_lanes(lanes, dim));
   }
   free(block);

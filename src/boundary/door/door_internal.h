@@ -88,9 +88,10 @@ struct tacit_door {
 
 /* Vector kernels, one table for each instruction set; see lattice_isa.c. */
 typedef struct tacit_lattice_functions {
-  /* lanes (n_points, dim, 16) += clipped integers of 16 records. */
-  void (*vectors)(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms,
-                  const tacit_lattice_t *lattice, const float *rows, int32_t *lanes,
+  /* lanes (n_points, dim, 16) += clipped integers of the records of n_blocks blocks, rows (n_blocks,
+   * n_points, n_rows, 16). */
+  void (*vectors)(const tacit_vectors_t *of, size_t n_columns, size_t n_blocks, const float *block,
+                  const float *norms, const tacit_lattice_t *lattice, const float *rows, int32_t *lanes,
                   tacit_door_notes_t *notes);
   /* rows (n_rows, 16) become out (16, width), n_rows <= width: 0 for records that do not count. */
   void (*turn)(size_t n_rows, const float *rows, const float *norms, size_t width, float *out);

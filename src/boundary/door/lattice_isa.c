@@ -8,70 +8,89 @@
 
 #include "base/turn.h"
 #include "base/vector.h"
+#include "base/ahead.h"
 #include "door/door_internal.h"
 
-TACIT_INLINE uint64_t count_lanes(vint mask) { return (uint64_t)__builtin_popcount(vint_bits(mask)); }
+TACIT_INLINE bool all_lanes(vmask mask) { return vmask_bits(mask) == (1u << FLOAT_LANES) - 1; }
+
+TACIT_INLINE uint64_t count_lanes(vmask mask) { return (uint64_t)__builtin_popcount(vmask_bits(mask)); }
 
 /*
  * Factor by which contributions with squared norm n2 (in units of the bound) are multiplied: scale_out within
- * the bound, scale_out / norm beyond it, 0 where the norm is not finite.
+ * the bound, scale_out / norm beyond it, 0 where the norm is not finite, or the record does not count.
  */
-TACIT_INLINE vfloat clip_factor(vfloat n2, vint valid, float scale_out, tacit_door_notes_t *notes) {
-  vint finite = valid & (n2 <= FLT_MAX);
-  vint over = finite & (n2 > 1.0f);
-  vfloat factor = vfloat_set(scale_out);
-  if (vint_bits(over) != 0) {
-    factor = vfloat_select(over, scale_out / vfloat_sqrt(n2), factor);
-    notes->n_grad_clipped += count_lanes(over);
-  }
-  vint bad = valid & ~finite;
-  if (vint_bits(bad) != 0) {
-    notes->n_non_finite += count_lanes(bad);
-  }
-  return vfloat_select(finite, factor, vfloat_set(0));
+TACIT_INLINE vfloat clip_factor(vfloat n2, vmask valid, float scale_out, tacit_door_notes_t *notes) {
+  vmask finite = vmask_and(valid, vfloat_at_most(n2, vfloat_set(FLT_MAX)));
+  vmask over = vmask_and_not(finite, vfloat_at_most(n2, vfloat_set(1)));
+  notes->n_grad_clipped += count_lanes(over);
+  notes->n_non_finite += count_lanes(vmask_and_not(valid, finite));
+  vfloat factor = vfloat_choose(over, scale_out / vfloat_sqrt(n2), vfloat_set(scale_out));
+  return vfloat_where(finite, factor);
 }
 
 /* proofs/Shapes.v: truncation_shortens */
+/* Toward zero: the norm only shrinks. */
+TACIT_INLINE vint truncated(vfloat product) { return __builtin_convertvector(product, vint); }
+
 TACIT_INLINE void add_lanes(int32_t *lanes, vfloat product) {
   vint sum;
   memcpy(&sum, lanes, sizeof sum);
-  sum += __builtin_convertvector(product, vint); /* truncates toward zero: the norm only shrinks */
+  sum += truncated(product);
   memcpy(lanes, &sum, sizeof sum);
 }
 
-TACIT_INLINE void ask_for(const float *block, size_t ahead) {
-  __builtin_prefetch((const void *)((uintptr_t)block + ahead), 0, 2);
-}
+enum {
+  N_SIDE = TACIT_BESIDE
+}; /* blocks whose products are added at a time: sums are read and written once for them */
 
 /*
- * lanes[j] += trunc(weight * x_j) for all features; x_j of an invalid lane may be NaN and is not used. Blocks
- * follow each other in memory, and this loop waits for none of what it reads: here the block that is `ahead`
- * bytes further on is asked for, a line for each that is worked on, since a core waits when it has asked for
- * too many at once. An address past the last block does no harm; 0: nothing is asked for.
+ * lanes[j] += trunc(weight_i * x_ij) for all features of n <= N_SIDE blocks, `apart` floats from each other.
+ * This loop waits for none of what it reads, and asks for n_ask blocks further on.
  */
-TACIT_INLINE void add_features(const float *block, size_t n_features, vfloat weight, vint valid,
-                               bool all_valid, size_t ahead, int32_t *lanes) {
-  if (!all_valid) {
-    for (size_t j = 0; j < n_features; j++) {
-      vfloat product = weight * vfloat_load(block + j * 16);
-      add_lanes(lanes + j * 16, vfloat_select(valid, product, vfloat_set(0)));
+TACIT_INLINE void add_products(size_t n, const float *block, size_t apart, size_t n_features,
+                               const vfloat *weight, size_t n_ask, uintptr_t ask, int32_t *lanes) {
+  for (size_t j = 0; j < n_features; j++) {
+    vint sum;
+    memcpy(&sum, lanes + j * 16, sizeof sum);
+    tacit_ask(n_ask, ask, apart * sizeof *block, j);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < n; i++) {
+      sum += truncated(weight[i] * vfloat_load(block + i * apart + j * 16));
     }
-  } else if (ahead > 0) {
-    for (size_t j = 0; j < n_features; j++) {
-      ask_for(block + j * 16, ahead);
-      add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
-    }
-  } else {
-    for (size_t j = 0; j < n_features; j++) {
-      add_lanes(lanes + j * 16, weight * vfloat_load(block + j * 16));
-    }
+    memcpy(lanes + j * 16, &sum, sizeof sum);
+  }
+}
+
+TACIT_INLINE void add_products_beside(const float *block, size_t apart, size_t n_features,
+                                      const vfloat *weight, tacit_ahead_t ahead, int32_t *lanes) {
+  switch (ahead.n) {
+  case 0:
+    add_products(N_SIDE, block, apart, n_features, weight, 0, 0, lanes);
+    break;
+  case 1:
+    add_products(N_SIDE, block, apart, n_features, weight, 1, ahead.from, lanes);
+    break;
+  case 2:
+    add_products(N_SIDE, block, apart, n_features, weight, 2, ahead.from, lanes);
+    break;
+  default:
+    add_products(N_SIDE, block, apart, n_features, weight, N_SIDE, ahead.from, lanes);
+    break;
+  }
+}
+
+/* The same of one block; x_j of an invalid lane may be NaN and is not used. */
+TACIT_INLINE void add_valid_products(const float *block, size_t n_features, vfloat weight, vmask valid,
+                                     int32_t *lanes) {
+  for (size_t j = 0; j < n_features; j++) {
+    add_lanes(lanes + j * 16, vfloat_where(valid, weight * vfloat_load(block + j * 16)));
   }
 }
 
 /* A row in lattice units; 0 where the record does not count. */
 TACIT_INLINE vfloat weight_of(const float *row, const tacit_lattice_t *lattice, vfloat factor) {
   vfloat weight = (vfloat_load(row) * lattice->scale_in) * factor;
-  return vfloat_select(factor != 0.0f, weight, vfloat_set(0));
+  return vfloat_where(vfloat_at_most(vfloat_set(FLT_MIN), factor), weight);
 }
 
 /* Is piece i of all features, whose norm is known? */
@@ -129,58 +148,111 @@ TACIT_INLINE void add_gathered(const tacit_piece_t *piece, const float *block, v
   }
 }
 
-/* One point, as many lanes as a machine vector has: block, rows and sums point at the first. */
-TACIT_INLINE void add_pieces(const tacit_vectors_t *of, const float *block, vfloat x_norm,
-                             const tacit_lattice_t *lattice, const float *rows, size_t ahead, int32_t *sums,
-                             tacit_door_notes_t *notes) {
-  vint valid = x_norm <= FLT_MAX;
-  bool all_valid = vint_bits(~valid) == 0;
-  vfloat n2 = square_of_pieces(of, block, x_norm, lattice->scale_in, rows);
-  vfloat factor = clip_factor(n2, valid, lattice->scale_out, notes);
-  for (size_t i = 0; i < of->n_pieces; i++) {
-    const tacit_piece_t piece = of->pieces[i];
-    const float *row = rows + piece.row * 16;
-    int32_t *to = sums + piece.parameter * 16;
-    if (piece.kind == TACIT_PIECE_LINEAR) {
-      add_features(block + piece.column * 16, piece.n, weight_of(row, lattice, factor), valid, all_valid,
-                   ahead, to);
-      ahead = 0;
-    } else if (piece.kind == TACIT_PIECE_GATHER) {
-      add_gathered(&piece, block, weight_of(row, lattice, factor), sums);
+/* Up to N_SIDE blocks that follow each other, FLOAT_LANES records of each: where those of the first are. */
+typedef struct side {
+  size_t n, columns; /* n_columns * 16, from one block to the next */
+  size_t rows_apart;
+  const float *block, *norms, *rows;
+  bool all_valid; /* all of these records count */
+  vmask valid[N_SIDE];
+  vfloat factor[N_SIDE];
+} side_t;
+
+/* Does the vector have the one piece that most models have? */
+static bool is_predictor(const tacit_vectors_t *of) { return of->n_pieces == 1 && has_known_norm(of, 0); }
+
+/* What clips each record; the same to the bit, without the loops, for one predictor. */
+TACIT_INLINE void clip_side(const tacit_vectors_t *of, bool is_one, const tacit_lattice_t *lattice,
+                            side_t *side, tacit_door_notes_t *notes) {
+  side->all_valid = true;
+  for (size_t i = 0; i < side->n; i++) {
+    const float *rows = side->rows + i * side->rows_apart;
+    vfloat x_norm = vfloat_load(side->norms + i * 16), n2;
+    if (is_one) {
+      vfloat u = vfloat_load(rows + of->pieces->row * 16) * lattice->scale_in;
+      n2 = (u * u) * (x_norm * x_norm);
+    } else {
+      n2 = square_of_pieces(of, side->block + i * side->columns, x_norm, lattice->scale_in, rows);
     }
-    for (size_t r = 0; piece.kind == TACIT_PIECE_DENSE && r < piece.n; r++) {
-      add_lanes(to + r * 16, weight_of(row + r * 16, lattice, factor));
+    side->valid[i] = vfloat_at_most(x_norm, vfloat_set(FLT_MAX));
+    if (vfloat_all_at_most(n2, vfloat_set(1)) &&
+        (is_one || all_lanes(side->valid[i]))) { /* nothing is clipped */
+      side->factor[i] = vfloat_set(lattice->scale_out);
+    } else {
+      side->factor[i] = clip_factor(n2, side->valid[i], lattice->scale_out, notes);
+      side->all_valid &= all_lanes(side->valid[i]);
     }
   }
 }
 
-/* The same, to the bit, of the one piece that most models have, without the loops. */
-TACIT_INLINE void add_predictor(const tacit_piece_t *piece, const float *block, vfloat x_norm,
-                                const tacit_lattice_t *lattice, const float *row, size_t ahead, int32_t *sums,
-                                tacit_door_notes_t *notes) {
-  vint valid = x_norm <= FLT_MAX;
-  vfloat u = vfloat_load(row) * lattice->scale_in,
-         factor = clip_factor((u * u) * (x_norm * x_norm), valid, lattice->scale_out, notes);
-  add_features(block, piece->n, weight_of(row, lattice, factor), valid, vint_bits(~valid) == 0, ahead, sums);
+TACIT_INLINE void add_linear(const tacit_piece_t *piece, const tacit_lattice_t *lattice, const side_t *side,
+                             tacit_ahead_t ahead, int32_t *to) {
+  const float *block = side->block + piece->column * 16;
+  vfloat weight[N_SIDE];
+  for (size_t i = 0; i < side->n; i++) {
+    weight[i] = weight_of(side->rows + i * side->rows_apart + piece->row * 16, lattice, side->factor[i]);
+  }
+  if (side->all_valid && side->n == N_SIDE) {
+    add_products_beside(block, side->columns, piece->n, weight, ahead, to);
+    return;
+  }
+  for (size_t i = 0; i < side->n; i++, block += side->columns) {
+    if (side->all_valid) {
+      add_products(1, block, 0, piece->n, &weight[i], 0, 0, to);
+    } else {
+      add_valid_products(block, piece->n, weight[i], side->valid[i], to);
+    }
+  }
 }
 
-static void vectors(const tacit_vectors_t *of, size_t n_columns, const float *block, const float *norms,
-                    const tacit_lattice_t *lattice, const float *rows, int32_t *lanes,
+/* One point, as many lanes as a machine vector has. */
+TACIT_INLINE void add_side(const tacit_vectors_t *of, const tacit_lattice_t *lattice, const side_t *side,
+                           tacit_ahead_t ahead, int32_t *sums) {
+  for (size_t p = 0; p < of->n_pieces; p++) {
+    const tacit_piece_t piece = of->pieces[p];
+    int32_t *to = sums + piece.parameter * 16;
+    if (piece.kind == TACIT_PIECE_LINEAR) {
+      add_linear(&piece, lattice, side, ahead, to);
+      ahead.n = 0;
+      continue;
+    }
+    for (size_t i = 0; i < side->n; i++) {
+      const float *row = side->rows + i * side->rows_apart + piece.row * 16;
+      if (piece.kind == TACIT_PIECE_GATHER) {
+        add_gathered(&piece, side->block + i * side->columns, weight_of(row, lattice, side->factor[i]), sums);
+      }
+      for (size_t r = 0; piece.kind == TACIT_PIECE_DENSE && r < piece.n; r++) {
+        add_lanes(to + r * 16, weight_of(row + r * 16, lattice, side->factor[i]));
+      }
+    }
+  }
+}
+
+static void vectors(const tacit_vectors_t *of, size_t n_columns, size_t n_blocks, const float *block,
+                    const float *norms, const tacit_lattice_t *lattice, const float *rows, int32_t *lanes,
                     tacit_door_notes_t *notes) {
-  size_t ahead = (of->n_points == 1 ? 16 : 8) * n_columns * 16 *
-                 sizeof *block; /* one chain is done with a block sooner */
-  bool is_predictor = of->n_pieces == 1 && has_known_norm(of, 0);
-  for (size_t k = 0; k < of->n_points; k++, ahead = 0) {
-    for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
-      vfloat x_norm = vfloat_load(norms + lane);
-      const float *at = rows + k * of->n_rows * 16 + lane;
-      int32_t *sums = lanes + k * of->dim * 16 + lane;
-      size_t ask = lane == 0 ? ahead : 0;
-      if (is_predictor) {
-        add_predictor(of->pieces, block + lane, x_norm, lattice, at + of->pieces->row * 16, ask,
-                      sums + of->pieces->parameter * 16, notes);
-      } else {
-        add_pieces(of, block + lane, x_norm, lattice, at, ask, sums, notes);
+  const size_t n_rows = of->n_points * of->n_rows;
+  const bool is_one = is_predictor(of);
+  for (size_t b = 0; b < n_blocks; b += N_SIDE) {
+    for (size_t k = 0; k < of->n_points; k++) {
+      for (size_t lane = 0; lane < 16; lane += FLOAT_LANES) {
+        side_t side = {.n = n_blocks - b < N_SIDE ? n_blocks - b : N_SIDE,
+                       .columns = n_columns * 16,
+                       .rows_apart = n_rows * 16,
+                       .block = block + b * n_columns * 16 + lane,
+                       .norms = norms + b * 16 + lane,
+                       .rows = rows + (b * n_rows + k * of->n_rows) * 16 + lane};
+        int32_t *sums = lanes + k * of->dim * 16 + lane;
+        tacit_ahead_t ask =
+            tacit_ahead(block + b * n_columns * 16, side.columns * sizeof *block, of->n_points, k,
+                        16 / FLOAT_LANES, lane / FLOAT_LANES, TACIT_VECTOR_BYTES);
+        if (is_one) {
+          clip_side(of, true, lattice, &side, notes);
+          add_linear(of->pieces, lattice, &side, ask, sums + of->pieces->parameter * 16);
+        } else {
+          clip_side(of, false, lattice, &side, notes);
+          add_side(of, lattice, &side, ask, sums);
+        }
       }
     }
   }

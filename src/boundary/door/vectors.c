@@ -147,15 +147,14 @@ static void add_blocks(const tacit_pass_t *pass, const tacit_shown_t *shown, tac
   const tacit_vectors_t *of = &clipped->of;
   size_t n_columns = pass->door->settings.n_columns;
   ask(of, shown->block, shown->n, w->rows);
+  if (!pass->is_wide) {
+    tacit_lattice_functions()->vectors(of, n_columns, shown->n, shown->block, shown->norms, &clipped->lattice,
+                                       w->rows, w->lanes, &w->notes);
+    return;
+  }
   for (size_t i = 0; i < shown->n; i++) {
-    const float *block = shown->block + i * n_columns * 16, *norms = shown->norms + i * 16,
-                *rows = w->rows + i * of->n_points * of->n_rows * 16;
-    if (pass->is_wide) {
-      of->unclipped(of, block, norms, rows, w->lanes64);
-    } else {
-      tacit_lattice_functions()->vectors(of, n_columns, block, norms, &clipped->lattice, rows, w->lanes,
-                                         &w->notes);
-    }
+    of->unclipped(of, shown->block + i * n_columns * 16, shown->norms + i * 16,
+                  w->rows + i * of->n_points * of->n_rows * 16, w->lanes64);
   }
 }
 
@@ -283,5 +282,5 @@ void tacit_door_round(const tacit_vectors_t *of, size_t n_columns, const float *
                       const float *rows, int32_t *lanes) {
   tacit_lattice_t lattice = tacit_lattice_for(of, of->clip);
   tacit_door_notes_t notes = {0};
-  tacit_lattice_functions()->vectors(of, n_columns, block, norms, &lattice, rows, lanes, &notes);
+  tacit_lattice_functions()->vectors(of, n_columns, 1, block, norms, &lattice, rows, lanes, &notes);
 }

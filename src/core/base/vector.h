@@ -180,6 +180,46 @@ TACIT_INLINE unsigned vlong_bits(vlong mask) {
 #endif
 }
 
+/* A lane each, of comparisons of floats. */
+#if defined(__AVX512F__)
+typedef __mmask16 vmask;
+#else
+typedef vint vmask;
+#endif
+
+/* A NaN is at most nothing. */
+TACIT_INLINE vmask vfloat_at_most(vfloat x, vfloat y) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_LE_OQ);
+#else
+  return x <= y;
+#endif
+}
+TACIT_INLINE vmask vmask_and(vmask a, vmask b) { return (vmask)(a & b); }
+TACIT_INLINE vmask vmask_and_not(vmask a, vmask b) { return (vmask)(a & ~b); }
+TACIT_INLINE unsigned vmask_bits(vmask mask) {
+#if defined(__AVX512F__)
+  return mask;
+#else
+  return vint_bits(mask);
+#endif
+}
+/* 0 where the mask is not set. */
+TACIT_INLINE vfloat vfloat_where(vmask mask, vfloat x) {
+#if defined(__AVX512F__)
+  return (vfloat)_mm512_maskz_mov_ps(mask, (__m512)x);
+#else
+  return (vfloat)(mask & (vint)x);
+#endif
+}
+TACIT_INLINE vfloat vfloat_choose(vmask mask, vfloat a, vfloat b) {
+#if defined(__AVX512F__)
+  return (vfloat)_mm512_mask_mov_ps((__m512)b, mask, (__m512)a);
+#else
+  return vfloat_select(mask, a, b);
+#endif
+}
+
 /* Do all lanes have x <= y? A NaN does not. */
 TACIT_INLINE bool vfloat_all_at_most(vfloat x, vfloat y) {
 #if defined(__AVX512F__)

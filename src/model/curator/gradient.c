@@ -2,13 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ahead.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "curator/curator_internal.h"
-
-enum {
-  NEAR_BYTES = 24 << 10
-}; /* of records shown to a program at a time, so that they still are near when they are summed */
 
 double tacit_curator_sampling_rate(double rate) {
   return fmin(fmax(rint(rate * 0x1p32), 1), 0x1p32) * 0x1p-32;
@@ -44,6 +41,10 @@ static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_
   const tacit_curator_t *curator = ctx;
   const tacit_record_model_t *model = curator->model;
   size_t n_rows = model->n_linear > 0 ? model->n_linear + model->n_extra : model->dim;
+  if (model->n_linear > 0 && model->residual_blocks != NULL) {
+    model->residual_blocks(model->ctx, block, n_blocks, n_points, points, out);
+    return;
+  }
   for (size_t b = 0; b < n_blocks; b++) {
     (model->n_linear > 0 ? model->residual : model->grad)(model->ctx, block + b * model->n_columns * 16,
                                                           n_points, points, out + b * n_points * n_rows * 16);
@@ -55,8 +56,6 @@ static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_
 tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_theta, double rate) {
   const tacit_record_model_t *model = curator->model;
   bool is_sparse = model->n_pieces > 0 && rate >= 1 && !tacit_door_has_units(curator->door);
-  size_t n_near = NEAR_BYTES / (model->n_columns * TACIT_BLOCK * sizeof(float));
-  n_near = n_near < 16 ? n_near : 16;
   return (tacit_vectors_t){.n_points = n_theta,
                            .dim = model->dim,
                            .n_rows = is_sparse             ? model->n_rows
@@ -65,7 +64,8 @@ tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_
                            .n_pieces = is_sparse ? model->n_pieces : curator->n_pieces,
                            .pieces = is_sparse ? model->pieces : curator->pieces,
                            .n_features = tacit_curator_n_features(model),
-                           .n_blocks = n_near > 2 ? n_near : 2,
+                           .n_blocks =
+                               tacit_near_blocks(model->n_columns * TACIT_BLOCK * sizeof(float), n_theta),
                            .rows = is_sparse ? model->rows : rows,
                            .ctx = is_sparse ? model->ctx : curator,
                            .points = curator->theta_float,

@@ -185,6 +185,7 @@ static void fill_model(tacit_model_t *model, tacit_glm_t *glm) {
                   .n_extra = glm->kernel.n_extra,
                   .n_features = p,
                   .residual = tacit_glm_functions()->residual,
+                  .residual_blocks = tacit_glm_functions()->residual_blocks,
                   .curvature_bound = tacit_glm_curvature_bound,
                   .curvature = tacit_glm_curvature,
                   .ctx = &glm->kernel},

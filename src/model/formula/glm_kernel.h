@@ -29,6 +29,8 @@ typedef struct tacit_glm_functions {
   void (*log_lik_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
                          const double *theta, double *out);
   void (*residual)(const void *ctx, const float *block, size_t n_theta, const float *theta, float *out);
+  void (*residual_blocks)(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                          const float *theta, float *out);
 } tacit_glm_functions_t;
 
 /* Those for this machine's best instruction set. */

@@ -3,6 +3,7 @@
  * (meson.build), TACIT_ISA naming the table.
  */
 #include "base/vector.h"
+#include "base/ahead.h"
 #include "formula/glm_kernel_internal.h"
 #include "formula/pieces.h"
 
@@ -40,6 +41,42 @@ TACIT_INLINE void linear_predictors_float(const float *block, const float *theta
   }
   for (size_t k = 0; k < 2; k++) {
     eta[k] = (sum[k][0] + sum[k][1]) + (sum[k][2] + sum[k][3]);
+  }
+}
+
+/* Vectors of records at one parameter vector, which share its loads: as many as the registers hold four
+ * partial sums of. */
+enum { N_BESIDE = TACIT_VECTOR_BYTES == 64 ? 4 : 2 };
+
+/* Of features j to j + n_terms - 1; n_ask blocks further on are asked for. */
+TACIT_INLINE void add_terms(size_t n_terms, size_t n_beside, const float *const at[N_BESIDE],
+                            const float *theta, size_t j, size_t n_ask, uintptr_t ask, size_t n_bytes,
+                            vfloat sum[N_BESIDE][4]) {
+#pragma GCC unroll 4
+  for (size_t u = 0; u < n_terms; u++) {
+    vfloat t = vfloat_set(theta[j + u]);
+    tacit_ask(n_ask, ask, n_bytes, j + u);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < n_beside; i++) {
+      sum[i][u] += vfloat_load(at[i] + (j + u) * 16) * t;
+    }
+  }
+}
+
+/* To the bit what linear_predictor_float() gives for each. */
+TACIT_INLINE void linear_predictors_beside(size_t n_beside, const float *const at[N_BESIDE],
+                                           const float *theta, size_t p, size_t n_ask, uintptr_t ask,
+                                           vfloat eta[N_BESIDE]) {
+  vfloat sum[N_BESIDE][4] = {0};
+  size_t j = 0, n_bytes = (p + 1) * 16 * sizeof(float);
+  for (; j + 4 <= p; j += 4) {
+    add_terms(4, n_beside, at, theta, j, n_ask, ask, n_bytes, sum);
+  }
+  for (; j < p; j++) {
+    add_terms(1, n_beside, at, theta, j, n_ask, ask, n_bytes, sum);
+  }
+  for (size_t i = 0; i < n_beside; i++) {
+    eta[i] = (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]);
   }
 }
 
@@ -240,6 +277,79 @@ static void residual_all(const void *ctx, const float *block, size_t n_theta, co
   }
 }
 
+/* Blocks beside each other, a group of vectors at a time, whose long chains of operations fill each other's
+ * waits. */
+enum { GROUP_BLOCKS = GROUP * FLOAT_LANES / 16 };
+
+TACIT_INLINE void residual_group(size_t n_beside, const tacit_glm_kernel_t *glm, const float *block,
+                                 const float *theta, size_t n_ask, uintptr_t ask, size_t out_apart,
+                                 float *out) {
+  const size_t p = glm->n_features;
+  const float *at[GROUP];
+  vfloat eta[GROUP];
+  TACIT_EACH(i) { at[i] = block + i * FLOAT_LANES / 16 * (p + 1) * 16 + i * FLOAT_LANES % 16; }
+  for (size_t i = 0; i < GROUP; i += n_beside) {
+    linear_predictors_beside(n_beside, at + i, theta, p, i == 0 ? n_ask : 0, ask, eta + i);
+  }
+  TACIT_EACH(i) {
+    residual_of(glm, theta, eta[i], vfloat_load(at[i] + p * 16),
+                out + i * FLOAT_LANES / 16 * out_apart + i * FLOAT_LANES % 16);
+  }
+}
+
+static void residual_beside(const tacit_glm_kernel_t *glm, const float *block, const float *theta,
+                            tacit_ahead_t ahead, size_t out_apart, float *out) {
+  if (ahead.n == 4) {
+    residual_group(N_BESIDE, glm, block, theta, 4, ahead.from, out_apart, out);
+  } else if (ahead.n == 2) {
+    residual_group(N_BESIDE, glm, block, theta, 2, ahead.from, out_apart, out);
+  } else if (ahead.n == 1) {
+    residual_group(N_BESIDE, glm, block, theta, 1, ahead.from, out_apart, out);
+  } else {
+    residual_group(N_BESIDE, glm, block, theta, 0, 0, out_apart, out);
+  }
+}
+
+/* Blocks b to b + GROUP_BLOCKS - 1 of those at `block`. */
+static void residuals_of_group(const tacit_glm_kernel_t *glm, const float *block, size_t b, size_t n_theta,
+                               const float *theta, float *out) {
+  const size_t n_block = (glm->n_features + 1) * 16, dim = glm->n_features + glm->n_extra,
+               n_out = (1 + glm->n_extra) * 16, out_apart = n_theta * n_out,
+               n_groups = TACIT_BESIDE / GROUP_BLOCKS;
+  const float *at = block + b * n_block, *beside = block + b / TACIT_BESIDE * TACIT_BESIDE * n_block;
+  if (tacit_reads_in_order(n_block * sizeof *at, n_theta, TACIT_VECTOR_BYTES)) {
+    for (size_t k = 0; k < n_theta; k++) {
+      residual_group(1, glm, at, theta + k * dim, 0, 0, out_apart, out + b * out_apart + k * n_out);
+    }
+    return;
+  }
+  for (size_t k = 0; k < n_theta; k++) {
+    tacit_ahead_t ahead = {0};
+    if (tacit_is_zen()) {
+      ahead = tacit_ahead(beside, n_block * sizeof *at, n_theta, k, n_groups, b / GROUP_BLOCKS % n_groups,
+                          TACIT_VECTOR_BYTES);
+    }
+    residual_beside(glm, at, theta + k * dim, ahead, out_apart, out + b * out_apart + k * n_out);
+  }
+}
+
+static void residual_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
+                            const float *theta, float *out) {
+  const tacit_glm_kernel_t *glm = ctx;
+  const size_t n_block = (glm->n_features + 1) * 16, n_out = n_theta * (glm->n_linear + glm->n_extra) * 16;
+  /* Of short vectors two points at a time share more than blocks beside each other do. */
+  const bool is_grouped =
+      glm->family != TACIT_FAMILY_CATEGORICAL && (n_theta == 1 || TACIT_VECTOR_BYTES > 16);
+  size_t b = 0;
+  for (; is_grouped && b + GROUP_BLOCKS <= n_blocks; b += GROUP_BLOCKS) {
+    residuals_of_group(glm, block, b, n_theta, theta, out);
+  }
+  for (; b < n_blocks; b++) {
+    residual_all(glm, block + b * n_block, n_theta, theta, out + b * n_out);
+  }
+}
+
 #define TABLE_NAME_(isa) tacit_glm_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
-const tacit_glm_functions_t TABLE_NAME(TACIT_ISA) = {log_lik_all, log_lik_blocks, residual_all};
+const tacit_glm_functions_t TABLE_NAME(TACIT_ISA) = {log_lik_all, log_lik_blocks, residual_all,
+                                                     residual_blocks};
