@@ -11,6 +11,14 @@ static const char *const exit_statuses =
     "0 success; 1 failure (files, memory); 2 usage; 3 bad data, schema or formula; 4 the budget refuses; "
     "5 diagnose found a problem; 130 interrupted, draws so far written";
 
+static const char *const instruction_set = "portable, avx2 or avx512: the instructions that records are "
+                                           "summed with, instead of the widest that this "
+                                           "processor has. Results are the same, to the last bit; only the "
+                                           "time changes. Any other value, or one that the "
+                                           "processor lacks, is refused (exit status 2). tacit --version "
+                                           "says what is used. It holds for the libraries of C, "
+                                           "Python and R, too, which read it once.";
+
 enum { WIDTH = 78 };
 
 /* Print words wrapped at WIDTH columns behind an indent; `at` is the current column. Returns where the last
@@ -117,7 +125,13 @@ void cli_man(const cli_command_t *command) {
   }
   printf(".SH EXAMPLES\n.nf\n");
   roff(command->examples);
-  printf(".fi\n.SH EXIT STATUS\n");
+  printf(".fi\n");
+  if (command->reads_records) {
+    printf(".SH ENVIRONMENT\n.TP\n.B TACIT_INSTRUCTION_SET\n");
+    roff(instruction_set);
+    printf("\n");
+  }
+  printf(".SH EXIT STATUS\n");
   roff(exit_statuses);
   printf(".\n");
 }
@@ -138,7 +152,9 @@ void cli_man_all(void) {
          "(5).\n.TP\n.I fit/\n"
          "What a fit writes: draws\\-1.csv ... (Stan CSV), summary.csv, privacy.json, privacy.txt, run.yaml, "
          "diagnostics.json, "
-         "report.html.\n.SH EXIT STATUS\n");
+         "report.html.\n.SH ENVIRONMENT\n.TP\n.B TACIT_INSTRUCTION_SET\n");
+  roff(instruction_set);
+  printf("\n.SH EXIT STATUS\n");
   roff(exit_statuses);
   printf(".\n.SH SEE ALSO\n");
   for (size_t i = 0; i < cli_n_commands; i++) {

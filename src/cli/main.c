@@ -169,12 +169,17 @@ static int run(const cli_command_t *command, int argc, char **argv) {
     }
   }
   cli_args_t args;
+  tacit_error_t err;
   int status = cli_ranks_open();
   if (command->reads_records) {
     cli_keep_private();
   }
   if (status == CLI_OK) {
     status = cli_parse(&args, command, argc, argv) ? CLI_OK : CLI_USAGE;
+    if (status == CLI_OK && tacit_isa_check(&err) != TACIT_OK) {
+      cli_error(&args, "%s", err.message);
+      status = CLI_USAGE;
+    }
     if (status == CLI_OK && cli_ranks() != NULL && command != &cli_fit) {
       cli_error(&args,
                 "runs as one process: of the commands only tacit fit can share its work among several");
@@ -189,14 +194,6 @@ static int run(const cli_command_t *command, int argc, char **argv) {
   return status;
 }
 
-static const char *instruction_set(void) {
-#if defined(__x86_64__)
-  return tacit_has_avx512() ? "avx512" : tacit_has_avx2() ? "avx2" : "portable";
-#else
-  return "portable";
-#endif
-}
-
 static int start(int argc, char **argv) {
   if (argc < 2) {
     general_help();
@@ -209,8 +206,8 @@ static int start(int argc, char **argv) {
     return help(argc - 2, argv + 2);
   }
   if (strcmp(argv[1], "--version") == 0) {
-    printf("tacit %s\ncommit %s\ninstruction set %s\n%s\n", tacit_version(), tacit_commit(),
-           instruction_set(), CLI_FEATURES);
+    printf("tacit %s\ncommit %s\ninstruction set %s\n%s\n", tacit_version(), tacit_commit(), tacit_isa_name(),
+           CLI_FEATURES);
     return CLI_OK;
   }
   int n_words;

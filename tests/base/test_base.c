@@ -1,5 +1,6 @@
 #define _DEFAULT_SOURCE /* mincore */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/isa.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/pool.h"
@@ -21,6 +23,35 @@ static void test_status_string_is_total(void **state) {
   }
   assert_string_equal(tacit_status_string(TACIT_OK), "success");
   assert_string_not_equal(tacit_status_string(TACIT_ERR_BUDGET), "unknown status");
+}
+
+static void test_instruction_set_is_the_environments(void **state) {
+  tacit_error_t err;
+  unsetenv("TACIT_INSTRUCTION_SET");
+  assert_int_equal(tacit_isa_check(&err), TACIT_OK);
+  setenv("TACIT_INSTRUCTION_SET", "", 1);
+  assert_int_equal(tacit_isa_check(&err), TACIT_OK);
+  for (const char *const *bad = (const char *const[]){"sse", "AVX2", "2", "portable,avx2", NULL};
+       *bad != NULL; bad++) {
+    setenv("TACIT_INSTRUCTION_SET", *bad, 1);
+    assert_int_equal(tacit_isa_check(&err), TACIT_ERR_ARGUMENT);
+    assert_string_equal(err.field, "TACIT_INSTRUCTION_SET");
+    assert_non_null(strstr(err.message, *bad));
+  }
+  setenv("TACIT_INSTRUCTION_SET", "portable", 1);
+  assert_int_equal(tacit_isa_check(&err), TACIT_OK);
+  assert_string_equal(tacit_isa_name(), "portable"); /* nobody has asked before */
+  unsetenv("TACIT_INSTRUCTION_SET");
+  assert_string_equal(tacit_isa_name(), "portable"); /* read once */
+  tacit_isa_limit(TACIT_ISA_AVX512);
+#if defined(__x86_64__)
+  assert_string_equal(tacit_isa_name(), tacit_has_avx512() ? "avx512"
+                                        : tacit_has_avx2() ? "avx2"
+                                                           : "portable");
+  setenv("TACIT_INSTRUCTION_SET", "avx512", 1);
+  assert_int_equal(tacit_isa_check(&err), tacit_has_avx512() ? TACIT_OK : TACIT_ERR_ARGUMENT);
+  unsetenv("TACIT_INSTRUCTION_SET");
+#endif
 }
 
 static void test_error_set_truncates_and_accepts_null(void **state) {
@@ -261,6 +292,7 @@ static void test_messages_are_spelled_as_their_reader_writes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_instruction_set_is_the_environments),
       cmocka_unit_test(test_status_string_is_total),
       cmocka_unit_test(test_error_set_truncates_and_accepts_null),
       cmocka_unit_test(test_alloc_refuses_overflow_and_serves_zero),

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 from case_engine import BASE, BUDGET, FORMULA, LEDGER, SHORT, TACIT, YAML, case, export, fit, run
@@ -55,6 +56,31 @@ def run_all():
             assert texts[0] == texts[1] == texts[2]
         assert json.load(open("s1/privacy.json"))["private"] is False
         assert all("NOT PRIVATE" in open(f"s1/{name}").read() for name in ("privacy.txt", "report.html"))
+
+    @case("--seed repeats, whatever the instruction set and the number of threads")
+    def _():
+        texts = []
+        for name in ("portable", "avx2", "avx512"):
+            environment = {**os.environ, "TACIT_INSTRUCTION_SET": name}
+            done = run(["methods"], env=environment)
+            if done.returncode == 2 and "which this processor lacks" in done.stderr:
+                continue
+            assert f"instruction set {name}\n" in run(["--version"], env=environment).stdout
+            for threads in range(1, 8) if name != "avx2" else (2,):
+                words = BASE + ["--out", "isa", *SHORT, *BUDGET, "--method", "dp-hmc", "--seed", "7", "--threads", str(threads)]
+                done = run(words, env=environment)
+                assert done.returncode == 0, done.stderr
+                texts.append([open(f"isa/{draws}").read() for draws in ("draws-1.csv", "draws-2.csv")])
+                shutil.rmtree("isa")
+        assert len(texts) >= 7 and texts == texts[:1] * len(texts)
+
+    @case("an instruction set that does not exist is one clear line")
+    def _():
+        for name in ("sse", "AVX2", "avx512 "):
+            done = run(BASE + ["--out", "isa", *SHORT, *BUDGET], env={**os.environ, "TACIT_INSTRUCTION_SET": name})
+            assert done.returncode == 2 and not os.path.exists("isa"), done
+            assert done.stderr.count("\n") == 1 and f"must be portable, avx2 or avx512, not '{name}'" in done.stderr, done.stderr
+        assert run(["methods"], env={**os.environ, "TACIT_INSTRUCTION_SET": ""}).returncode == 0
 
     @case("metric, start values and the other settings of the sampler")
     def _():

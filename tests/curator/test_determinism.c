@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/isa.h"
 #include "support.h"
 
 enum { n_records = 20011, n_features = 7, n_theta = 3, dim = n_features };
@@ -66,18 +67,30 @@ static void shuffle(size_t *order, uint64_t seed) {
   }
 }
 
+/* Runs of one to seven threads, on each instruction set that there is. */
+enum { N_RUNS = 12 };
+static size_t threads_of(size_t run) {
+  static const size_t threads[] = {1, 2, 3, 7};
+  return threads[run % 4];
+}
+
+static tacit_record_model_t model_for(size_t run, tacit_glm_kernel_t *kernel) {
+  tacit_isa_limit((tacit_isa_t)(run / 4));
+  return support_glm(kernel, TACIT_FAMILY_BERNOULLI, n_features, 1, 0);
+}
+
 static void test_sums_do_not_depend_on_threads_or_order(void **state) {
   (void)state;
   tacit_glm_kernel_t kernel;
-  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, n_features, 1, 0);
+  tacit_record_model_t model = model_for(0, &kernel);
   size_t *order = malloc(n_records * sizeof *order);
   shuffle(order, 0);
   sums_t expected = sums_of(shuffled_logistic(order), &model, 1);
-  size_t threads[] = {1, 2, 3, 7};
-  for (size_t t = 0; t < 4; t++) {
+  for (size_t t = 0; t < N_RUNS; t++) {
+    model = model_for(t, &kernel);
     for (uint64_t seed = 0; seed < 3; seed++) {
       shuffle(order, seed);
-      sums_t sums = sums_of(shuffled_logistic(order), &model, threads[t]);
+      sums_t sums = sums_of(shuffled_logistic(order), &model, threads_of(t));
       assert_memory_equal(&sums, &expected, sizeof sums);
     }
   }
@@ -93,7 +106,9 @@ static void test_norms_do_not_depend_on_threads(void **state) {
                        dense = linear;
   dense.n_linear = 0;
   tacit_error_t err;
-  for (size_t n_threads = 1; n_threads <= 7; n_threads += 2) {
+  for (size_t t = 0; t < N_RUNS; t++) {
+    size_t n_threads = threads_of(t);
+    tacit_isa_limit((tacit_isa_t)(t / 4));
     for (size_t is_dense = 0; is_dense < 2; is_dense++) {
       tacit_records_t *records = support_logistic(n_records, n_features, 11);
       for (size_t i = 0, j = 0; i < n_records; i += 37, j++) { /* in each feature and in the response */
@@ -128,8 +143,8 @@ static void test_unit_sums_do_not_depend_on_threads(void **state) {
   tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, n_features, 1, 0);
   tacit_error_t err;
   sums_t expected;
-  size_t threads[] = {1, 2, 3, 7};
-  for (size_t t = 0; t < 4; t++) {
+  for (size_t t = 0; t < N_RUNS; t++) {
+    model = model_for(t, &kernel);
     tacit_records_t *records = support_logistic(n_records, n_features, 11);
     size_t *offsets = malloc((n_records + 1) * sizeof *offsets), n_units = 0, at = 0;
     support_rng_t rng = {9};
@@ -139,7 +154,7 @@ static void test_unit_sums_do_not_depend_on_threads(void **state) {
     }
     assert_ok(tacit_records_set_units(records, offsets, n_units, &err), err);
     free(offsets);
-    sums_t sums = sums_of(records, &model, threads[t]);
+    sums_t sums = sums_of(records, &model, threads_of(t));
     expected = t == 0 ? sums : expected;
     assert_memory_equal(&sums, &expected, sizeof sums);
   }
@@ -224,12 +239,13 @@ static void test_all_releases_do_not_depend_on_threads(void **state) {
     theta_prop[i] = theta[i] + 0.1 * support_normal(&rng);
   }
   static releases_t expected, found;
-  size_t threads[] = {1, 2, 3, 7};
-  for (size_t t = 0; t < 4; t++) {
+  for (size_t t = 0; t < N_RUNS; t++) {
+    model = model_for(t, &kernel);
+    model.is_softmax = true;
     releases_t *r = t == 0 ? &expected : &found;
-    release_exposed(r, &model, theta, theta_prop, threads[t], 1.1, r->sampled);
-    release_exposed(r, &model, theta, theta_prop, threads[t], 0, r->sampled_unclipped);
-    decide_langevin(r, &model, theta, theta_prop, threads[t]);
+    release_exposed(r, &model, theta, theta_prop, threads_of(t), 1.1, r->sampled);
+    release_exposed(r, &model, theta, theta_prop, threads_of(t), 0, r->sampled_unclipped);
+    decide_langevin(r, &model, theta, theta_prop, threads_of(t));
     if (t > 0) {
       assert_memory_equal(&found, &expected, sizeof found);
     }

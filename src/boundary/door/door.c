@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/memory.h"
 #include "data/pack.h"
 #include "door/door_internal.h"
@@ -100,6 +101,7 @@ tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, taci
       budget == NULL || noise != NULL
           ? tacit_door_join_ranks(door, err)
           : tacit_error_set(err, TACIT_ERR_ARGUMENT, "noise", "a private door needs a source of noise");
+  TACIT_THEN(status, tacit_isa_check(err));
   TACIT_THEN(status, check_records(door, err));
   TACIT_THEN(status, tacit_pool_new(&door->pool, settings->n_threads, err));
   TACIT_THEN(status, tacit_records_new_lanes(records, &door->lane_norm, err));

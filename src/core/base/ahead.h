@@ -1,14 +1,14 @@
 /*
- * How records come from memory before they are worked on, by the kind of processor. Blocks follow each other in
- * memory; kernels work on TACIT_BESIDE of them beside each other, and first read a few for their products, then again
- * for their sums.
+ * How records come from memory before they are worked on, by the kind of processor. Blocks follow each other
+ * in memory; kernels work on TACIT_BESIDE of them beside each other, and first read a few for their products,
+ * then again for their sums.
  *
- * A loop may ask for blocks that come later, a line of 64 bytes for each that it works on: a core waits when it has
- * asked for too many at once. On Intel processors that is best done while sums are made, which waits for nothing.
- * Zen processors drop some of what is asked for, and wait with few lines under way; what their second cache fetches by
- * itself is faster, but only where lines are read in order and without long pauses. So there short blocks of one
- * point are read in order, few at a time, and nothing is asked for; of others everything is asked for twice, when
- * products are made and when sums are.
+ * A loop may ask for blocks that come later, a line of 64 bytes for each that it works on: a core waits when
+ * it has asked for too many at once. On Intel processors that is best done while sums are made, which waits
+ * for nothing. Zen processors drop some of what is asked for, and wait with few lines under way; what their
+ * second cache fetches by itself is faster, but only where lines are read in order and without long pauses.
+ * So there short blocks of one point are read in order, few at a time, and nothing is asked for; of others
+ * everything is asked for twice, when products are made and when sums are.
  */
 #ifndef TACIT_AHEAD_H
 #define TACIT_AHEAD_H
@@ -17,7 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TACIT_BESIDE = 4, TACIT_SHORT_BLOCK = 2 << 10, TACIT_NEAR_BYTES = 24 << 10, TACIT_NEAR_IN_ORDER = 9 << 10 };
+enum {
+  TACIT_BESIDE = 4,
+  TACIT_SHORT_BLOCK = 2 << 10,
+  TACIT_NEAR_BYTES = 24 << 10,
+  TACIT_NEAR_IN_ORDER = 9 << 10
+};
 
 static inline bool tacit_is_zen(void) {
 #if defined(__x86_64__)
@@ -28,8 +33,8 @@ static inline bool tacit_is_zen(void) {
 }
 
 /*
- * Blocks of n_bytes are read in order, and not asked for; measured on Zen 4. Vectors of less than 64 bytes make pauses
- * shorter beside the work.
+ * Blocks of n_bytes are read in order, and not asked for; measured on Zen 4. Vectors of less than 64 bytes
+ * make pauses shorter beside the work.
  */
 static inline bool tacit_reads_in_order(size_t n_bytes, size_t n_points, size_t vector_bytes) {
   size_t most = vector_bytes == 64 ? (n_points == 1 ? TACIT_SHORT_BLOCK : 0)
@@ -49,19 +54,24 @@ typedef struct tacit_ahead {
 } tacit_ahead_t;
 
 /*
- * While TACIT_BESIDE blocks are worked on in turn `part` of n_parts, at point k of n_points; each asks for its share.
- * Sixteen blocks ahead; eight where several points are not done so soon. An address past the last block does no harm.
+ * While TACIT_BESIDE blocks are worked on in turn `part` of n_parts, at point k of n_points; each asks for
+ * its share. Sixteen blocks ahead; eight where several points are not done so soon. An address past the last
+ * block does no harm.
  */
-static inline tacit_ahead_t tacit_ahead(const float *block, size_t n_bytes, size_t n_points, size_t k, size_t n_parts,
-                                        size_t part, size_t vector_bytes) {
-  size_t n_turns = n_points * n_parts, n = n_turns == 1 ? TACIT_BESIDE : n_turns < TACIT_BESIDE ? 2 : 1,
+static inline tacit_ahead_t tacit_ahead(const float *block, size_t n_bytes, size_t n_points, size_t k,
+                                        size_t n_parts, size_t part, size_t vector_bytes) {
+  size_t n_turns = n_points * n_parts,
+         n = n_turns == 1             ? TACIT_BESIDE
+             : n_turns < TACIT_BESIDE ? 2
+                                      : 1,
          first = (k * n_parts + part) * n, distance = n_points == 1 && !tacit_is_zen() ? 16 : 8;
   bool asks = first < TACIT_BESIDE && !tacit_reads_in_order(n_bytes, n_points, vector_bytes);
   return (tacit_ahead_t){asks ? n : 0, (uintptr_t)block + (distance + first) * n_bytes};
 }
 
 /* Line j of n blocks, n_bytes from each other. */
-static inline __attribute__((always_inline, unused)) void tacit_ask(size_t n, uintptr_t from, size_t n_bytes, size_t j) {
+static inline __attribute__((always_inline, unused)) void tacit_ask(size_t n, uintptr_t from, size_t n_bytes,
+                                                                    size_t j) {
 #pragma GCC unroll 4
   for (size_t i = 0; i < n; i++) {
     __builtin_prefetch((const void *)(from + i * n_bytes + j * 64), 0, 2);

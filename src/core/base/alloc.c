@@ -10,7 +10,7 @@ static const size_t huge_page = (size_t)1 << 21, large = (size_t)1 << 23;
 
 /*
  * The hook of the allocation-failure tests: with the start of libsodium (random/key.c) and the number of
- * forks (random/noise.c) the only mutable global of the library.
+ * forks (random/noise.c) and the instruction set (base/isa.c) the only mutable global of the library.
  */
 static atomic_size_t fail_countdown;
 

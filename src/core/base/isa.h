@@ -1,9 +1,23 @@
 /*
- * Choice of instruction set at run time. All give the same bits (see vector.h), so the choice is
- * a matter of speed alone.
+ * Choice of instruction set at run time: the widest that the processor has, or the one that the environment
+ * names, TACIT_INSTRUCTION_SET. All give the same bits (see vector.h), so the choice is a matter of speed
+ * alone.
  */
 #ifndef TACIT_ISA_H
 #define TACIT_ISA_H
+
+#include "tacit/base.h"
+
+typedef enum tacit_isa { TACIT_ISA_PORTABLE = 0, TACIT_ISA_AVX2, TACIT_ISA_AVX512 } tacit_isa_t;
+
+/* At most this is used from now on, whatever the processor has and the environment says; for tests. Not to be
+ * called while others compute. */
+void tacit_isa_limit(tacit_isa_t most);
+tacit_isa_t tacit_isa_limited(void);
+/* Of what is used: portable, avx2, avx512. */
+const char *tacit_isa_name(void);
+/* TACIT_ERR_ARGUMENT where the environment names what does not exist or the processor lacks. */
+TACIT_MUST_USE tacit_status_t tacit_isa_check(tacit_error_t *err);
 
 #if defined(__x86_64__)
 static inline int tacit_has_avx512(void) {
@@ -11,11 +25,6 @@ static inline int tacit_has_avx512(void) {
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 static inline int tacit_has_avx2(void) { return __builtin_cpu_supports("avx2"); }
-/* At most this is used from now on, whatever the processor has; for tests. Not to be called while others
- * compute. */
-typedef enum tacit_isa { TACIT_ISA_PORTABLE = 0, TACIT_ISA_AVX2, TACIT_ISA_AVX512 } tacit_isa_t;
-void tacit_isa_limit(tacit_isa_t most);
-tacit_isa_t tacit_isa_limited(void);
 #endif
 
 /* Choose among the variants of a table named `prefix_<isa>`. */
