@@ -9,47 +9,13 @@
 #include "data/pack.h"
 #include "door/door_internal.h"
 
-/* Feature norms beyond this count as zero: below it no square underflows within a clipped norm. */
-static const double max_feature_norm = 0x1p32;
-
-/* The next float after x >= 0, finite. */
-static float next_after(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  bits++;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-/* Norm bounds of a block's records, NaN for those that count as zero: no sensitivity rests on who packed
- * them. */
-static void block_norms(const float *block, const tacit_door_settings_t *settings, float *norms) {
-  const size_t n_columns = settings->n_columns, n_features = settings->n_features;
-  const size_t ahead =
-      4 * n_columns * TACIT_BLOCK * sizeof *block; /* four blocks are asked for before they are needed */
-  double n2[TACIT_BLOCK] = {0};
-  int32_t n_faults[TACIT_BLOCK] = {0}; /* values that are not finite, in any column */
-  for (size_t j = 0; j < n_columns; j++) {
-    double weight = j < n_features ? 1 : 0;
-    __builtin_prefetch((const void *)((uintptr_t)(block + j * TACIT_BLOCK) + ahead), 0, 2);
-    for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
-      float x = block[j * TACIT_BLOCK + lane];
-      n_faults[lane] += !(fabsf(x) <= FLT_MAX);
-      n2[lane] += weight * ((double)x * (double)x);
-    }
-  }
-  for (size_t lane = 0; lane < TACIT_BLOCK; lane++) {
-    double norm = sqrt(n2[lane]) * (1 + 1e-9);
-    bool counts = n_faults[lane] == 0 && norm <= max_feature_norm;
-    norms[lane] = !counts ? NAN : n_features == 0 ? 1 : next_after((float)norm);
-  }
-}
-
 static void measure_range(const void *of, size_t first, size_t last, size_t thread) {
   const tacit_door_t *door = of;
   (void)thread;
   for (size_t b = first; b < last; b++) {
-    block_norms(tacit_records_block(door->records, b), &door->settings, door->lane_norm + b * TACIT_BLOCK);
+    tacit_lattice_functions()->norms(door->settings.n_columns, door->settings.n_features,
+                                     tacit_records_block(door->records, b),
+                                     door->lane_norm + b * TACIT_BLOCK);
   }
   for (size_t i = tacit_records_n(door->records); i < last * TACIT_BLOCK; i++) { /* past the last record */
     door->lane_norm[i] = NAN;

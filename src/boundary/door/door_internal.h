@@ -100,6 +100,8 @@ typedef struct tacit_lattice_functions {
                   int64_t *lanes, tacit_door_notes_t *notes);
   /* totals (n, 16) += lanes of the records that count and whose numbers are at most `radius` long. */
   void (*whole)(const float *norms, size_t n, double radius, const int64_t *lanes, int64_t *totals);
+  /* norms (16) <- bounds of the norms of a block's features, 1 without; NaN for records that do not count. */
+  void (*norms)(size_t n_columns, size_t n_features, const float *block, float *norms);
 } tacit_lattice_functions_t;
 
 const tacit_lattice_functions_t *tacit_lattice_functions(void);

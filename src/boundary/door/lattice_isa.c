@@ -329,7 +329,53 @@ static void turn(size_t n_rows, const float *rows, const float *norms, size_t wi
   }
 }
 
+/* Feature norms beyond this count as zero: below it no square underflows within a clipped norm. */
+static const double max_feature_norm = 0x1p32;
+
+enum { PARTS = 16 / DOUBLE_LANES };
+
+/* The next float after a norm, rounded up, that is at most the largest; NaN for records that do not count. */
+TACIT_INLINE void store_bounds(vdouble norm, vlong counts, float *out) {
+  vfloat_half rounded = vfloats_from_doubles(norm);
+  uint32_t bits[DOUBLE_LANES];
+  memcpy(bits, &rounded, sizeof bits);
+  for (size_t lane = 0; lane < DOUBLE_LANES; lane++) {
+    bits[lane] = counts[lane] ? bits[lane] + 1 : 0x7FC00000; /* a NaN */
+  }
+  memcpy(out, bits, sizeof bits);
+}
+
+/* No sensitivity rests on who packed the records. A feature that is not finite leaves no finite square. */
+static void norms(size_t n_columns, size_t n_features, const float *block, float *out) {
+  vdouble square[PARTS] = {0};
+  vfloat spoilt[16 / FLOAT_LANES] = {0}; /* 0, or NaN: of the columns that are no features */
+  const size_t n_ask = tacit_is_zen() ? 0 : 1, n_bytes = n_columns * 16 * sizeof *block;
+  for (size_t j = 0; j < n_features; j++) {
+    tacit_ask(n_ask, (uintptr_t)block + 4 * n_bytes, n_bytes, j);
+    for (size_t i = 0; i < PARTS; i++) {
+      vdouble x = vdouble_load_floats(block + j * 16 + i * DOUBLE_LANES);
+      square[i] += x * x;
+    }
+  }
+  for (size_t j = n_features; j < n_columns; j++) {
+    for (size_t i = 0; i < 16 / FLOAT_LANES; i++) {
+      vfloat x = vfloat_load(block + j * 16 + i * FLOAT_LANES);
+      spoilt[i] += x - x;
+    }
+  }
+  float faults[16];
+  memcpy(faults, spoilt, sizeof faults);
+  for (size_t i = 0; i < PARTS; i++) {
+    vdouble norm = vdouble_sqrt(square[i]) * (1 + 1e-9);
+    vlong counts = (norm <= max_feature_norm) & (vdouble_load_floats(faults + i * DOUBLE_LANES) == 0);
+    store_bounds(norm, counts, out + i * DOUBLE_LANES);
+  }
+  for (size_t lane = 0; n_features == 0 && lane < 16; lane++) {
+    out[lane] = out[lane] >= 0 ? 1 : out[lane];
+  }
+}
+
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {vectors, turn, scalars, whole};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {vectors, turn, scalars, whole, norms};

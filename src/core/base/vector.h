@@ -90,6 +90,16 @@ TACIT_INLINE vdouble vdouble_load_floats(const float *p) {
   memcpy(&v, p, sizeof v);
   return vdouble_from_floats(v);
 }
+/* Rounded to nearest. */
+TACIT_INLINE vfloat_half vfloats_from_doubles(vdouble v) {
+#if defined(__AVX512F__)
+  return (vfloat_half)_mm512_cvtpd_ps((__m512d)v);
+#elif defined(__AVX2__)
+  return (vfloat_half)_mm256_cvtpd_ps((__m256d)v);
+#else
+  return __builtin_convertvector(v, vfloat_half);
+#endif
+}
 TACIT_INLINE void vdouble_store(double *p, vdouble v) { memcpy(p, &v, sizeof v); }
 TACIT_INLINE vfloat vfloat_set(float x) { return (vfloat){0} + x; }
 TACIT_INLINE vdouble vdouble_set(double x) { return (vdouble){0} + x; }
