@@ -308,6 +308,51 @@ static void check_residuals(tacit_family_t family, size_t p, size_t n_linear, si
   free(alone);
 }
 
+/* Log-likelihoods of one to eight blocks, as those of each block at each point. */
+static void check_log_liks(tacit_family_t family, size_t p, size_t n_linear, size_t n_extra, size_t n_theta,
+                           support_rng_t *rng) {
+  enum { MOST = 8, MOST_P = 70, MOST_THETA = 9 };
+  const tacit_glm_functions_t *tables[3];
+  size_t n_tables = glm_tables(tables);
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, family, p, n_linear, n_extra);
+  float *blocks = calloc(MOST * (MOST_P + 1) * 16, sizeof *blocks);
+  double *theta = calloc(n_theta * model.dim, sizeof *theta), together[MOST * MOST_THETA * 16], alone[16];
+  for (size_t i = 0; i < MOST * (p + 1) * 16; i++) {
+    blocks[i] = i / 16 % (p + 1) == p ? (float)(i % (n_linear + 1)) : (float)support_normal(rng);
+  }
+  for (size_t i = 0; i < n_theta * model.dim; i++) {
+    theta[i] = 0.3 * support_normal(rng);
+  }
+  for (size_t n = 1; n <= MOST; n++) {
+    for (size_t t = 0; t < n_tables; t++) {
+      tables[t]->log_lik_blocks(&kernel, blocks, n, n_theta, theta, together);
+      for (size_t i = 0; i < n * n_theta; i++) {
+        tables[0]->log_lik(&kernel, blocks + i / n_theta * (p + 1) * 16, 1, theta + i % n_theta * model.dim,
+                           alone);
+        assert_memory_equal(together + i * 16, alone, sizeof alone);
+      }
+    }
+  }
+  free(blocks);
+  free(theta);
+}
+
+static void test_log_likelihoods_of_blocks_are_those_of_each(void **state) {
+  (void)state;
+  static const size_t lengths[] = {1, 2, 13, 70};
+  support_rng_t rng = {80};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    for (size_t n_theta = 1; n_theta <= 9; n_theta++) {
+      check_log_liks(TACIT_FAMILY_BERNOULLI, lengths[i], 1, 0, n_theta, &rng);
+      check_log_liks(TACIT_FAMILY_POISSON, lengths[i], 1, 0, n_theta, &rng);
+      check_log_liks(TACIT_FAMILY_GAUSSIAN, lengths[i], 1, 0, n_theta, &rng);
+      check_log_liks(TACIT_FAMILY_GAUSSIAN, lengths[i], 1, 1, n_theta, &rng);
+      check_log_liks(TACIT_FAMILY_CATEGORICAL, lengths[i], 3, 0, n_theta, &rng);
+    }
+  }
+}
+
 static void test_residuals_of_blocks_are_those_of_each(void **state) {
   (void)state;
   static const size_t lengths[] = {1, 3, 4, 13, 31, 32, 70};
@@ -330,6 +375,7 @@ int main(void) {
       cmocka_unit_test(test_glm_kernels_match_definitions),
       cmocka_unit_test(test_blocks_at_a_time_are_blocks_one_by_one),
       cmocka_unit_test(test_residuals_of_blocks_are_those_of_each),
+      cmocka_unit_test(test_log_likelihoods_of_blocks_are_those_of_each),
       cmocka_unit_test(test_glm_kernels_same_bits_on_every_instruction_set),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,23 +207,45 @@ TACIT_INLINE void linear_predictors_double(size_t n, const float *at, const doub
   }
 }
 
-/* One block at n points, two or four. */
-TACIT_INLINE void log_lik_points(size_t n, const tacit_glm_kernel_t *glm, const float *block,
-                                 const double *theta, double *out) {
-  const size_t p = glm->n_features, dim = p + glm->n_extra;
-  for (size_t lane = 0; lane < 16; lane += 2 * DOUBLE_LANES) {
-    vdouble eta[4][2], values[GROUP];
-    vdouble first = vdouble_load_floats(block + p * 16 + lane),
-            second = vdouble_load_floats(block + p * 16 + lane + DOUBLE_LANES);
-    linear_predictors_double(n, block + lane, theta, dim, p, eta);
-#pragma GCC unroll 2
-    for (size_t k = 0; k < n; k += 2) {
-      const double *t = theta + k * dim;
-      log_lik_of(glm, (const double *const[GROUP]){t, t, t + dim, t + dim},
-                 (const vdouble[GROUP]){eta[k][0], eta[k][1], eta[k + 1][0], eta[k + 1][1]},
-                 (const vdouble[GROUP]){first, second, first, second}, values);
-      TACIT_EACH(i) { vdouble_store(out + (k + i / 2) * 16 + lane + i % 2 * DOUBLE_LANES, values[i]); }
+enum { N_PIECES = 2 * GROUP }; /* so many chains of operations at a time */
+
+/* y eta - log(1 + e^eta) of N_PIECES pieces. */
+TACIT_INLINE void bernoulli_log_liks(const vdouble eta[N_PIECES], const vdouble y[N_PIECES],
+                                     vdouble out[N_PIECES]) {
+  vdouble tail[N_PIECES];
+  TACIT_EACH_OF(N_PIECES, i) { tail[i] = vdouble_abs(eta[i]); }
+  vdoubles_log1p_exp_negative_of(N_PIECES, tail);
+  TACIT_EACH_OF(N_PIECES, i) { out[i] = y[i] * eta[i] - (vdouble_max(eta[i], vdouble_set(0)) + tail[i]); }
+}
+
+/* Records from `at` on of those at `block`, as many vectors of them as with n points, two or four, make
+ * N_PIECES. */
+TACIT_INLINE void log_lik_points(size_t n, const tacit_glm_kernel_t *glm, const float *block, size_t at,
+                                 const double *theta, size_t out_apart, double *out) {
+  const size_t p = glm->n_features, dim = p + glm->n_extra, n_vectors = N_PIECES / n;
+  vdouble eta[N_PIECES], y[N_PIECES], values[N_PIECES]; /* (n_vectors, n) */
+  const double *thetas[N_PIECES];
+#pragma GCC unroll 4
+  for (size_t v = 0; v < n_vectors; v += 2) {
+    size_t record = at + v * DOUBLE_LANES;
+    const float *x = block + record / 16 * (p + 1) * 16 + record % 16;
+    vdouble pair[4][2];
+    linear_predictors_double(n, x, theta, dim, p, pair);
+    TACIT_EACH_OF(2 * n, i) {
+      eta[v * n + i] = pair[i % n][i / n];
+      y[v * n + i] = vdouble_load_floats(x + p * 16 + i / n * DOUBLE_LANES);
+      thetas[v * n + i] = theta + i % n * dim;
     }
+  }
+  if (glm->family == TACIT_FAMILY_BERNOULLI) {
+    bernoulli_log_liks(eta, y, values);
+  } else {
+    log_lik_of(glm, thetas, eta, y, values);
+    log_lik_of(glm, thetas + GROUP, eta + GROUP, y + GROUP, values + GROUP);
+  }
+  TACIT_EACH_OF(N_PIECES, i) {
+    size_t record = at + i / n * DOUBLE_LANES;
+    vdouble_store(out + record / 16 * out_apart + i % n * 16 + record % 16, values[i]);
   }
 }
 
@@ -339,15 +361,22 @@ static void log_lik_blocks(const void *ctx, const float *block, size_t n_blocks,
     log_lik_classes(glm, block, n_blocks, n_theta, theta, out);
     return;
   }
-  for (size_t b = 0; b < n_blocks; b++) {
-    const float *at = block + b * (glm->n_features + 1) * 16;
+  enum { STEP_OF_4 = N_PIECES / 4 * DOUBLE_LANES, STEP_OF_2 = N_PIECES / 2 * DOUBLE_LANES };
+  size_t n = n_blocks * 16, at = 0;
+  for (; at + STEP_OF_2 <= n; at += STEP_OF_2) {
     size_t k = 0;
     for (; TACIT_VECTOR_BYTES == 64 && k + 4 <= 2 * n_pairs; k += 4) {
-      log_lik_points(4, glm, at, theta + k * dim, out + (b * n_theta + k) * 16);
+      for (size_t i = at; i < at + STEP_OF_2; i += STEP_OF_4) {
+        log_lik_points(4, glm, block, i, theta + k * dim, n_theta * 16, out + k * 16);
+      }
     }
     for (; k < 2 * n_pairs; k += 2) {
-      log_lik_points(2, glm, at, theta + k * dim, out + (b * n_theta + k) * 16);
+      log_lik_points(2, glm, block, at, theta + k * dim, n_theta * 16, out + k * 16);
     }
+  }
+  for (size_t k = 0; at < n && k < 2 * n_pairs; k++) { /* a block without a second */
+    log_lik_point(glm, block + at / 16 * (glm->n_features + 1) * 16, 1, theta + k * dim, n_theta * 16,
+                  out + (at / 16 * n_theta + k) * 16);
   }
   if (n_theta % 2 == 1) {
     log_lik_point(glm, block, n_blocks, theta + 2 * n_pairs * dim, n_theta * 16, out + 2 * n_pairs * 16);
