@@ -77,7 +77,26 @@ double bench_bound(bench_work_t work, bench_speed_t speed, double n_units) {
   return n_units * fmax(memory, fmax(work.flops / speed.flops, work.divisions / speed.divisions));
 }
 
-void bench_begin(void) { printf("["); }
+/* To standard error, beside the rows: which processor these are of. */
+static void print_processor(void) {
+  char line[256], family[64] = "", model[64] = "", name[128] = "unknown";
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL && line[0] != '\n') {
+    (void)sscanf(line, "model name : %127[^\n]", name);
+    (void)sscanf(line, "cpu family : %63[^\n]", family);
+    (void)sscanf(line, "model : %63[^\n]", model);
+  }
+  if (file != NULL) {
+    (void)fclose(file);
+  }
+  fprintf(stderr, "processor: %s, family %s, model %s; instruction set %s\n", name, family, model,
+          tacit_isa_name());
+}
+
+void bench_begin(void) {
+  print_processor();
+  printf("[");
+}
 
 void bench_end(void) { printf("\n]\n"); }
 

@@ -38,12 +38,18 @@ def read_caches():
     return caches
 
 
+def processor():
+    """Its name, family and model: a virtual machine's name says little."""
+    name = first_line("/proc/cpuinfo", "model name") or platform.processor()
+    family, model = first_line("/proc/cpuinfo", "cpu family"), first_line("/proc/cpuinfo", "model\t")
+    return f"{name} (family {family}, model {model})" if family else name
+
+
 def describe_machine():
-    flags = (first_line("/proc/cpuinfo", "flags") or "").split()
-    isa = "avx512" if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= set(flags) else "avx2" if "avx2" in flags else "portable"
-    return {"cpu": first_line("/proc/cpuinfo", "model name") or platform.processor(), "cores": os.cpu_count(), "caches": read_caches(),
-            "memory": first_line("/proc/meminfo", "MemTotal"), "kernels": isa, "system": f"{platform.system()} {platform.release()}",
-            "load": os.getloadavg()}
+    version = subprocess.run([options.tacit, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout if options.tacit else ""
+    kernels = [line.removeprefix("instruction set ") for line in version.splitlines() if line.startswith("instruction set ")]
+    return {"cpu": processor(), "cores": os.cpu_count(), "caches": read_caches(), "memory": first_line("/proc/meminfo", "MemTotal"),
+            "kernels": "".join(kernels) or None, "system": f"{platform.system()} {platform.release()}", "load": os.getloadavg()}
 
 
 def run(command):

@@ -306,6 +306,30 @@ TACIT_INLINE vfloat vfloat_exp_negative(vfloat x) {
   return vfloat_exp_clamped(vfloat_max(vfloat_set(-87.0f), x));
 }
 
+/* The same to the bit, of n vectors beside each other, whose chains of operations fill each other's waits. */
+TACIT_INLINE void vfloats_exp(size_t n, vfloat *x) {
+  static const float coefficients[] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
+                                       5.0000001201e-1f};
+  vfloat shifted[8], r[8], p[8];
+#define TACIT_EACH_FLOAT _Pragma("GCC unroll 8") for (size_t i = 0; i < n; i++)
+  TACIT_EACH_FLOAT {
+    x[i] = vfloat_max(vfloat_set(-87.0f), vfloat_min(vfloat_set(88.0f), x[i]));
+    shifted[i] = x[i] * 1.44269504f + 12582912.0f;
+  }
+  TACIT_EACH_FLOAT {
+    vfloat whole = shifted[i] - 12582912.0f;
+    r[i] = (x[i] - whole * 0.693359375f) - whole * -2.12194440e-4f;
+    p[i] = vfloat_set(1.9875691500e-4f);
+  }
+  _Pragma("GCC unroll 8") for (size_t c = 0; c < sizeof coefficients / sizeof coefficients[0]; c++) {
+    TACIT_EACH_FLOAT { p[i] = p[i] * r[i] + coefficients[c]; }
+  }
+  TACIT_EACH_FLOAT {
+    p[i] = (p[i] * r[i]) * r[i] + r[i] + 1.0f;
+    x[i] = (vfloat)((vuint)p[i] + ((vuint)shifted[i] << 23));
+  }
+}
+
 /*
  * In double, four vectors at a time: each is a long chain of dependent operations, and four of them fill the
  * time that one would wait.

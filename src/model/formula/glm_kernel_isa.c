@@ -409,6 +409,26 @@ static void residual_all(const void *ctx, const float *block, size_t n_theta, co
  * waits. */
 enum { GROUP_BLOCKS = GROUP * FLOAT_LANES / 16 };
 
+/* Of GROUP vectors, to the bit what residual_of() gives for each. */
+TACIT_INLINE void residuals_of(const tacit_glm_kernel_t *glm, const float *theta, vfloat eta[GROUP],
+                               const float *const at[GROUP], size_t out_apart, float *out) {
+  const size_t p = glm->n_features;
+  vfloat mean[GROUP];
+  float *to[GROUP];
+  TACIT_EACH(i) { to[i] = out + i * FLOAT_LANES / 16 * out_apart + i * FLOAT_LANES % 16; }
+  if (glm->family == TACIT_FAMILY_BERNOULLI) {
+    TACIT_EACH(i) { mean[i] = -eta[i]; }
+    vfloats_exp(GROUP, mean);
+    TACIT_EACH(i) { vfloat_store(to[i], vfloat_load(at[i] + p * 16) - 1.0f / (mean[i] + 1.0f)); }
+  } else if (glm->family == TACIT_FAMILY_POISSON) {
+    TACIT_EACH(i) { mean[i] = eta[i]; }
+    vfloats_exp(GROUP, mean);
+    TACIT_EACH(i) { vfloat_store(to[i], vfloat_load(at[i] + p * 16) - mean[i]); }
+  } else {
+    TACIT_EACH(i) { residual_of(glm, theta, eta[i], vfloat_load(at[i] + p * 16), to[i]); }
+  }
+}
+
 TACIT_INLINE void residual_group(size_t n_beside, const tacit_glm_kernel_t *glm, const float *block,
                                  const float *theta, size_t n_ask, uintptr_t ask, size_t out_apart,
                                  float *out) {
@@ -419,10 +439,7 @@ TACIT_INLINE void residual_group(size_t n_beside, const tacit_glm_kernel_t *glm,
   for (size_t i = 0; i < GROUP; i += n_beside) {
     linear_predictors_beside(n_beside, at + i, theta, p, i == 0 ? n_ask : 0, ask, eta + i);
   }
-  TACIT_EACH(i) {
-    residual_of(glm, theta, eta[i], vfloat_load(at[i] + p * 16),
-                out + i * FLOAT_LANES / 16 * out_apart + i * FLOAT_LANES % 16);
-  }
+  residuals_of(glm, theta, eta, at, out_apart, out);
 }
 
 static void residual_beside(const tacit_glm_kernel_t *glm, const float *block, const float *theta,
