@@ -205,6 +205,19 @@ TACIT_INLINE void add_linear(const tacit_piece_t *piece, const tacit_lattice_t *
   }
 }
 
+TACIT_INLINE void add_dense(const tacit_piece_t *piece, const tacit_lattice_t *lattice, const side_t *side,
+                            int32_t *to) {
+  for (size_t r = 0; r < piece->n; r++, to += 16) {
+    const float *row = side->rows + (piece->row + r) * 16;
+    vint sum;
+    memcpy(&sum, to, sizeof sum);
+    for (size_t i = 0; i < side->n; i++, row += side->rows_apart) {
+      sum += truncated(weight_of(row, lattice, side->factor[i]));
+    }
+    memcpy(to, &sum, sizeof sum);
+  }
+}
+
 /* One point, as many lanes as a machine vector has. */
 TACIT_INLINE void add_side(const tacit_vectors_t *of, const tacit_lattice_t *lattice, const side_t *side,
                            tacit_ahead_t ahead, int32_t *sums) {
@@ -216,14 +229,13 @@ TACIT_INLINE void add_side(const tacit_vectors_t *of, const tacit_lattice_t *lat
       ahead.n = 0;
       continue;
     }
+    if (piece.kind == TACIT_PIECE_DENSE) {
+      add_dense(&piece, lattice, side, to);
+      continue;
+    }
     for (size_t i = 0; i < side->n; i++) {
       const float *row = side->rows + i * side->rows_apart + piece.row * 16;
-      if (piece.kind == TACIT_PIECE_GATHER) {
-        add_gathered(&piece, side->block + i * side->columns, weight_of(row, lattice, side->factor[i]), sums);
-      }
-      for (size_t r = 0; piece.kind == TACIT_PIECE_DENSE && r < piece.n; r++) {
-        add_lanes(to + r * 16, weight_of(row + r * 16, lattice, side->factor[i]));
-      }
+      add_gathered(&piece, side->block + i * side->columns, weight_of(row, lattice, side->factor[i]), sums);
     }
   }
 }

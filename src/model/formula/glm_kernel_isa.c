@@ -218,7 +218,7 @@ TACIT_INLINE void bernoulli_log_liks(const vdouble eta[N_PIECES], const vdouble 
   TACIT_EACH_OF(N_PIECES, i) { out[i] = y[i] * eta[i] - (vdouble_max(eta[i], vdouble_set(0)) + tail[i]); }
 }
 
-/* Records from `at` on of those at `block`, as many vectors of them as with n points, two or four, make
+/* Records from `at` on of those at `block`, as many vectors of them as with n points, 1, 2 or 4, make
  * N_PIECES. */
 TACIT_INLINE void log_lik_points(size_t n, const tacit_glm_kernel_t *glm, const float *block, size_t at,
                                  const double *theta, size_t out_apart, double *out) {
@@ -361,7 +361,11 @@ static void log_lik_blocks(const void *ctx, const float *block, size_t n_blocks,
     log_lik_classes(glm, block, n_blocks, n_theta, theta, out);
     return;
   }
-  enum { STEP_OF_4 = N_PIECES / 4 * DOUBLE_LANES, STEP_OF_2 = N_PIECES / 2 * DOUBLE_LANES };
+  enum {
+    STEP_OF_4 = N_PIECES / 4 * DOUBLE_LANES,
+    STEP_OF_2 = N_PIECES / 2 * DOUBLE_LANES,
+    STEP_OF_1 = N_PIECES * DOUBLE_LANES
+  };
   size_t n = n_blocks * 16, at = 0;
   for (; at + STEP_OF_2 <= n; at += STEP_OF_2) {
     size_t k = 0;
@@ -379,7 +383,13 @@ static void log_lik_blocks(const void *ctx, const float *block, size_t n_blocks,
                   out + (at / 16 * n_theta + k) * 16);
   }
   if (n_theta % 2 == 1) {
-    log_lik_point(glm, block, n_blocks, theta + 2 * n_pairs * dim, n_theta * 16, out + 2 * n_pairs * 16);
+    const double *last = theta + 2 * n_pairs * dim;
+    double *to = out + 2 * n_pairs * 16;
+    for (at = 0; at + STEP_OF_1 <= n; at += STEP_OF_1) {
+      log_lik_points(1, glm, block, at, last, n_theta * 16, to);
+    }
+    log_lik_point(glm, block + at * (glm->n_features + 1), (n - at) / 16, last, n_theta * 16,
+                  to + at * n_theta);
   }
 }
 
