@@ -77,8 +77,39 @@ static void test_trajectories_sample_the_posterior(void **state) {
   check(&tacit_walk_trajectories, 1, 1000);
 }
 
+/* Far from the mode, where a covariance by expansion is another, draws are those of the posterior still:
+ * above, at epsilon .1. Where it does, it is near: at the mode itself it is the covariance, and a sd away
+ * next to it. */
+static void test_an_expansion_is_near_the_covariance(void **state) {
+  (void)state;
+  fixture_t f;
+  tacit_error_t err;
+  tacit_expansion_t *expansion;
+  double mode[D] = {0}, factor[D * D], cov[D * TACIT_AWARE_ROUNDS * D * TACIT_AWARE_ROUNDS] = {0};
+  size_t width = D * TACIT_AWARE_ROUNDS;
+  open_fixture(&f, TACIT_FAMILY_BERNOULLI, 1, D, 1);
+  release_rounds(&f, TACIT_AWARE_ROUNDS);
+  assert_ok(tacit_aware_mode(&f.posterior, mode, factor, &err), err);
+  assert_ok(tacit_expansion_new(&expansion, &f.posterior, mode, factor, &err), err);
+  for (size_t step = 0; step < 5; step++) { /* 0 and, for each sign of both coordinates, a sd of each */
+    double z[D] = {step == 0 ? 0 : step % 2 == 1 ? 1 : -1, step == 0 ? 0 : step > 2 ? 1 : -1};
+    double theta[D] = {mode[0] + factor[0] * z[0], mode[1] + factor[2] * z[0] + factor[3] * z[1]};
+    tacit_expansion_covariance(expansion, theta, cov);
+    tacit_aware_posterior_covariance(&f.posterior, theta);
+    for (size_t i = 0; i < width; i++) {
+      for (size_t j = 0; j <= i; j++) {
+        double scale = sqrt(f.posterior.cov[i * width + i] * f.posterior.cov[j * width + j]);
+        assert_close(cov[i * width + j], f.posterior.cov[i * width + j], (step == 0 ? 1e-12 : 0.01) * scale);
+      }
+    }
+  }
+  tacit_expansion_free(expansion);
+  close_fixture(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns_sample_the_posterior),
-                                     cmocka_unit_test(test_trajectories_sample_the_posterior)};
+                                     cmocka_unit_test(test_trajectories_sample_the_posterior),
+                                     cmocka_unit_test(test_an_expansion_is_near_the_covariance)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

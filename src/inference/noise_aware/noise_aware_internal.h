@@ -364,6 +364,7 @@ void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, c
 
 /* ---- posterior.c ---- */
 
+typedef struct tacit_expansion tacit_expansion_t;
 typedef struct tacit_aware_posterior {
   const struct tacit_program_run
       *program;            /* NULL: the posterior of a regression; else the rest counts for nothing */
@@ -374,6 +375,7 @@ typedef struct tacit_aware_posterior {
   const tacit_rounds_t *rounds;
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
+  const tacit_expansion_t *expansion; /* of the covariance, where no gradient is asked for; NULL: none */
   /* workspace, D = d n_rounds; after an evaluation: cov_factor (D, D) */
   tacit_family_moments_t *moments; /* (n_rows) */
   double *f, *y, *cov, *cov_factor, *cov_inverse, *solved, *adjoint, *temporary;
@@ -390,6 +392,8 @@ void tacit_aware_posterior_clear(tacit_aware_posterior_t *posterior);
 /* Log density up to a constant and its gradient (d) unless NULL; -INFINITY where it is not a number. */
 double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta,
                                          double *grad);
+/* cov <- C(theta), lower triangle, itself. */
+void tacit_aware_posterior_covariance(tacit_aware_posterior_t *posterior, const double *theta);
 /*
  * precision (d, d) <- Gauss-Newton approximation of the negative Hessian at the theta evaluated last, prior
  * included; positive semi-definite.
@@ -402,6 +406,22 @@ void tacit_aware_posterior_precision(tacit_aware_posterior_t *posterior, const d
 double tacit_aware_posterior_log_likelihood(tacit_aware_posterior_t *posterior, const double *theta);
 void tacit_aware_posterior_likelihood_shape(tacit_aware_posterior_t *posterior, const double *theta,
                                             double *grad, double *precision);
+
+/* ---- expansion.c ---- */
+
+/*
+ * The covariance C(theta) of the scores of one site as a polynomial of the second degree in coordinates in
+ * which the posterior is about standard normal: it changes slowly there, and to sum it over pseudo-rows takes
+ * nearly all of the time of an evaluation. Means stay what they are. Whoever takes it compares it with what
+ * it stands for (walk.c).
+ */
+enum { TACIT_AWARE_MOST_EXPANDED = 12 }; /* features */
+TACIT_MUST_USE tacit_status_t tacit_expansion_new(tacit_expansion_t **expansion,
+                                                  tacit_aware_posterior_t *posterior, const double *mode,
+                                                  const double *factor, tacit_error_t *err);
+void tacit_expansion_free(tacit_expansion_t *expansion);
+/* cov (D, D) <- it, lower triangle. */
+void tacit_expansion_covariance(const tacit_expansion_t *expansion, const double *theta, double *cov);
 
 /* ---- mode.c, walk.c ---- */
 

@@ -54,28 +54,34 @@ void tacit_aware_posterior_clear(tacit_aware_posterior_t *posterior) {
   *posterior = (tacit_aware_posterior_t){0};
 }
 
-/* moments, spread and f at theta. */
-static void fill_rows(tacit_aware_posterior_t *p, const double *theta) {
+/* moments and spread at theta. */
+static void fill_moments(tacit_aware_posterior_t *p, const double *theta) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_rounds_t *r = p->rounds;
   size_t n = s->n_rows, d = s->d;
   double upper = p->settings->upper, *eta = p->lines[0];
-  memset(eta, 0, n * sizeof *eta);
-  for (size_t i = 0; i < d; i++) {
-    for (size_t k = 0; k < n; k++) {
-      eta[k] += theta[i] * s->x[i * n + k];
-    }
-  }
+  bool is_dispersed = r->excess != 0 || r->excess_square != 0;
+  tacit_aware_kernel()->multiply(1, d, n, theta, s->x, eta);
   for (size_t k = 0; k < n; k++) {
     p->moments[k] = tacit_family_moments(p->settings->family, upper, eta[k]);
-    tacit_rounds_disperse(r, &p->moments[k]);
+    if (is_dispersed) {
+      tacit_rounds_disperse(r, &p->moments[k]);
+    }
   }
   for (size_t j = 0; j < r->n_rounds; j++) {
     double *spread = p->spread + j * n;
     for (size_t k = 0; k < n; k++) {
       spread[k] = p->moments[k].mean - upper / 2 - r->spread[j * n + k];
     }
-    tacit_aware_kernel()->scale(n, d, r->rows + j * d * n, spread, p->f + j * d * n);
+  }
+}
+
+/* moments, spread and f at theta. */
+static void fill_rows(tacit_aware_posterior_t *p, const double *theta) {
+  size_t n = p->surrogate->n_rows, d = p->surrogate->d;
+  fill_moments(p, theta);
+  for (size_t j = 0; j < p->rounds->n_rounds; j++) {
+    tacit_aware_kernel()->scale(n, d, p->rounds->rows + j * d * n, p->spread + j * n, p->f + j * d * n);
   }
 }
 
@@ -150,6 +156,29 @@ static void fill_distribution(tacit_aware_posterior_t *p) {
       fill_block(p, a, b);
     }
   }
+}
+
+void tacit_aware_posterior_covariance(tacit_aware_posterior_t *posterior, const double *theta) {
+  fill_rows(posterior, theta);
+  fill_distribution(posterior);
+}
+
+/* The same with the expansion in the place of C. */
+static void fill_expanded(tacit_aware_posterior_t *p, const double *theta) {
+  const tacit_rounds_t *r = p->rounds;
+  size_t n = p->surrogate->n_rows, d = p->surrogate->d;
+  double *line = p->lines[0];
+  fill_moments(p, theta);
+  for (size_t j = 0; j < r->n_rounds; j++) {
+    for (size_t k = 0; k < n; k++) {
+      line[k] = r->n * r->scale[k] * p->spread[j * n + k];
+    }
+    tacit_aware_kernel()->project(n, d, 1, r->rows + j * d * n, line, p->solved + j * d);
+  }
+  for (size_t i = 0; i < d * r->n_rounds; i++) {
+    p->solved[i] = r->released[i] - p->solved[i];
+  }
+  tacit_expansion_covariance(p->expansion, theta, p->cov);
 }
 
 /* cov_factor, then solved <- C^-1 solved; returns log N(.; 0, C) up to a constant. */
@@ -243,8 +272,11 @@ double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, con
     return isfinite(value) ? value : -INFINITY;
   }
   for (tacit_aware_posterior_t *p = posterior; p != NULL; p = p->next) {
-    fill_rows(p, theta);
-    fill_distribution(p);
+    if (p->expansion != NULL) {
+      fill_expanded(p, theta);
+    } else {
+      tacit_aware_posterior_covariance(p, theta);
+    }
     value += normal_log_density(p);
   }
   if (!isfinite(value)) {
@@ -279,8 +311,7 @@ static void add_precision(tacit_aware_posterior_t *posterior, double *precision)
 }
 
 double tacit_aware_posterior_log_likelihood(tacit_aware_posterior_t *posterior, const double *theta) {
-  fill_rows(posterior, theta);
-  fill_distribution(posterior);
+  tacit_aware_posterior_covariance(posterior, theta);
   double value = normal_log_density(posterior);
   return isnan(value) ? -INFINITY : value;
 }

@@ -13,6 +13,14 @@
  */
 enum { MOST_TURNED = 12, START_HALVINGS = 30 };
 
+/*
+ * Covariances are taken by expansion if log densities are then off by no more than this: an sd over states of
+ * warm-up, N_COMPARED of each chain, by which means are off by no more than that of their sd; and at the most
+ * where these are further_out times as far from the centre.
+ */
+enum { N_COMPARED = 8, LEAST_WARMUP = 100 };
+static const double most_apart = 0.03, further_out = 1.5, most_apart_far = 0.5;
+
 /* How far below the mode's, in log density, a chain may start; and a coordinate's share on top. */
 static const double start_drop = 20;
 
@@ -45,6 +53,98 @@ static void keep(const walk_t *w, size_t c, size_t row, const tacit_draw_stats_t
   tacit_draw_stats_t *kept = &draws->stats[c * (draws->n_warmup + draws->n_draws) + row];
   *kept = *stats;
   kept->log_prior = parameters->log_prior(parameters->ctx, theta, NULL);
+}
+
+/* ---- covariances by expansion ---- */
+
+/* Where warm-up is long enough to tell whether they may be. */
+static bool may_expand(const tacit_aware_posterior_t *p, const walk_moves_t *moves, size_t n_warmup) {
+  return !moves->has_gradient && p->program == NULL && p->wide == NULL && n_warmup >= LEAST_WARMUP &&
+         p->surrogate->d <= TACIT_AWARE_MOST_EXPANDED;
+}
+
+static size_t count_sites(const tacit_aware_posterior_t *p) {
+  return p == NULL ? 0 : 1 + count_sites(p->next);
+}
+
+/* expansions NULL: what is evaluated is exact. */
+static void expand(tacit_aware_posterior_t *p, tacit_expansion_t *const *expansions) {
+  for (size_t i = 0; p != NULL; p = p->next, i++) {
+    p->expansion = expansions != NULL ? expansions[i] : NULL;
+  }
+}
+
+static tacit_status_t open_expansions(walk_t *w, const walk_start_t *from, tacit_error_t *err) {
+  w->expansions = tacit_alloc_zero(count_sites(w->posterior), sizeof *w->expansions);
+  tacit_status_t status = w->expansions != NULL ? TACIT_OK : tacit_error_memory(err);
+  tacit_aware_posterior_t *p = w->posterior;
+  for (size_t i = 0; p != NULL && status == TACIT_OK; p = p->next, i++) {
+    status = tacit_expansion_new(&w->expansions[i], p, from->mode, from->factor, err);
+  }
+  for (size_t c = 0; c < w->n_chains && status == TACIT_OK; c++) {
+    expand(w->own[c], w->expansions);
+  }
+  return status;
+}
+
+static void close_expansions(walk_t *w) {
+  expand(w->posterior, NULL);
+  for (size_t i = 0; w->expansions != NULL && i < count_sites(w->posterior); i++) {
+    tacit_expansion_free(w->expansions[i]);
+  }
+  tacit_free(w->expansions);
+}
+
+typedef struct comparison {
+  const walk_t *w;
+  double *apart, *far; /* (n_chains, N_COMPARED): log densities, exact less by expansion */
+} comparison_t;
+
+static double difference(const comparison_t *of, size_t c, const double *theta) {
+  tacit_aware_posterior_t *own = of->w->own[c];
+  double by_expansion = tacit_aware_posterior_log_density(own, theta, NULL);
+  expand(own, NULL);
+  double exact = tacit_aware_posterior_log_density(own, theta, NULL);
+  expand(own, of->w->expansions);
+  return exact - by_expansion;
+}
+
+/* At states of the later half of warm-up, and further out. */
+static void compare_chain(void *user, size_t c, size_t thread) {
+  const comparison_t *of = user;
+  const walk_t *w = of->w;
+  (void)thread;
+  for (size_t i = 0; i < N_COMPARED; i++) {
+    size_t iteration = w->n_warmup / 2 + i * (w->n_warmup - w->n_warmup / 2) / N_COMPARED;
+    const double *theta = w->warm + (iteration * w->n_chains + c) * w->d;
+    double further[TACIT_AWARE_MOST_EXPANDED];
+    for (size_t j = 0; j < w->d; j++) {
+      further[j] = w->centre[j] + further_out * (theta[j] - w->centre[j]);
+    }
+    of->apart[c * N_COMPARED + i] = difference(of, c, theta);
+    of->far[c * N_COMPARED + i] = difference(of, c, further);
+  }
+}
+
+/* Is the density by expansion as good as the exact one where the chains go? */
+static tacit_status_t compare(const walk_t *w, tacit_pool_t *pool, bool *is_good, tacit_error_t *err) {
+  size_t n = w->n_chains * N_COMPARED;
+  double *memory = tacit_alloc(2 * n, sizeof *memory), mean = 0, square = 0, furthest = 0;
+  if (memory == NULL) {
+    return tacit_error_memory(err);
+  }
+  comparison_t of = {w, memory, memory + n};
+  tacit_pool_run(pool, w->n_chains, compare_chain, &of);
+  for (size_t i = 0; i < n; i++) {
+    mean += of.apart[i] / (double)n;
+  }
+  for (size_t i = 0; i < n; i++) {
+    square += (of.apart[i] - mean) * (of.apart[i] - mean) / (double)n;
+    furthest = fmax(furthest, isfinite(of.far[i]) ? fabs(of.far[i] - mean) : INFINITY);
+  }
+  *is_good = square <= most_apart * most_apart && furthest <= most_apart_far; /* not if it is no number */
+  tacit_free(memory);
+  return TACIT_OK;
 }
 
 /* ---- an iteration of all chains, on threads: each has a generator, a state and a workspace of its own ----
@@ -104,11 +204,20 @@ static tacit_status_t open_own(walk_t *w, tacit_error_t *err) {
   return status;
 }
 
-static void iterate(walk_t *w, tacit_pool_t *pool, const step_t *step, tacit_draws_t *draws) {
+/* *is_good: false where covariances by expansion turn out not to do, and all must be drawn anew. */
+static tacit_status_t iterate(walk_t *w, tacit_pool_t *pool, const step_t *step, tacit_draws_t *draws,
+                              bool *is_good, tacit_error_t *err) {
   size_t thin = w->posterior->settings->thin, n_iterations = w->n_warmup + draws->n_draws * thin;
   double accepted = 0;
   bool goes_on = true;
+  tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < n_iterations && goes_on; i++) {
+    if (i == w->n_warmup && w->expansions != NULL) {
+      status = compare(w, pool, is_good, err);
+      if (status != TACIT_OK || !*is_good) {
+        break;
+      }
+    }
     if (i == w->n_warmup) { /* from here on mean and square are of what is kept */
       tacit_walk_forget_states(w);
     }
@@ -131,6 +240,7 @@ static void iterate(walk_t *w, tacit_pool_t *pool, const step_t *step, tacit_dra
     draws->n_saved = tacit_aware_rows(draws, thin, i + 1);
     goes_on = tacit_aware_goes_on(w->posterior->settings, i + 1, accepted / (double)(i + 1));
   }
+  return status;
 }
 
 /*
@@ -162,25 +272,23 @@ static tacit_status_t start(walk_t *w, size_t c, const double *mode, tacit_error
   return TACIT_OK;
 }
 
-static tacit_status_t run(walk_t *w, tacit_draws_t *draws, tacit_error_t *err) {
+static tacit_status_t run(walk_t *w, tacit_draws_t *draws, bool *is_good, tacit_error_t *err) {
   tacit_pool_t *pool = NULL;
   step_t step = {.w = w,
                  .stats = tacit_alloc_zero(w->n_chains, sizeof *step.stats),
                  .accept = tacit_alloc_zero(w->n_chains, sizeof *step.accept)};
   tacit_status_t status = step.stats != NULL && step.accept != NULL ? TACIT_OK : tacit_error_memory(err);
   TACIT_THEN(status, tacit_pool_new(&pool, has_copies(w) ? w->posterior->settings->n_threads : 1, err));
-  if (status == TACIT_OK) {
-    iterate(w, pool, &step, draws);
-  }
+  TACIT_THEN(status, iterate(w, pool, &step, draws, is_good, err));
   tacit_pool_free(pool);
   tacit_free(step.stats);
   tacit_free(step.accept);
   return status;
 }
 
-tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_moves_t *moves,
-                              const walk_start_t *from, tacit_draws_t *draws, double *mean, double *cov,
-                              tacit_error_t *err) {
+static tacit_status_t walk(tacit_aware_posterior_t *posterior, const walk_moves_t *moves,
+                           const walk_start_t *from, bool is_expanded, bool *is_good, tacit_draws_t *draws,
+                           double *mean, double *cov, tacit_error_t *err) {
   size_t d = posterior->surrogate->d, n = draws->n_chains;
   walk_t w = {.posterior = posterior, .moves = moves, .d = d, .n_chains = n, .n_warmup = draws->n_warmup};
   w.rngs = tacit_alloc_zero(n, sizeof *w.rngs);
@@ -204,10 +312,13 @@ tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_mov
     w.moves->begin(&w);
   }
   TACIT_THEN(status, open_own(&w, err));
+  if (is_expanded) {
+    TACIT_THEN(status, open_expansions(&w, from, err));
+  }
   for (size_t c = 0; c < n && status == TACIT_OK; c++) {
     status = start(&w, c, from->mode, err);
   }
-  TACIT_THEN(status, run(&w, draws, err));
+  TACIT_THEN(status, run(&w, draws, is_good, err));
   if (status == TACIT_OK) {
     memcpy(mean, w.mean, d * sizeof *mean);
     for (size_t i = 0; i < d * d; i++) {
@@ -217,10 +328,20 @@ tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_mov
   for (size_t c = 0; w.rngs != NULL && c < n; c++) {
     tacit_rng_free(w.rngs[c]);
   }
+  close_expansions(&w);
   close_own(&w);
   tacit_free(w.rngs);
   tacit_free(memory);
   return status;
+}
+
+tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_moves_t *moves,
+                              const walk_start_t *from, tacit_draws_t *draws, double *mean, double *cov,
+                              tacit_error_t *err) {
+  bool is_expanded = may_expand(posterior, moves, draws->n_warmup), is_good = true;
+  tacit_status_t status = walk(posterior, moves, from, is_expanded, &is_good, draws, mean, cov, err);
+  return status == TACIT_OK && !is_good ? walk(posterior, moves, from, false, &is_good, draws, mean, cov, err)
+                                        : status;
 }
 
 tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor,

@@ -25,6 +25,7 @@ struct walk {
   tacit_rng_t **rngs;
   tacit_aware_posterior_t **own;   /* (n_chains): what each chain evaluates; of several threads copies, as an
                                       evaluation needs a workspace */
+  tacit_expansion_t **expansions;  /* of the posterior and those after it; NULL: what is evaluated is exact */
   double *theta, *value;           /* (n_chains, d), (n_chains): log density */
   double *factor;                  /* (d, d): L, the metric or the scale matrix of the t being L L' */
   double *mean, *square, n_states; /* (d), (d, d), and number: of the states of a time */

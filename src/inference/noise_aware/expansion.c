@@ -1,0 +1,130 @@
+/* The covariance of the released scores as a polynomial around the mode; see noise_aware_internal.h. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "noise_aware/kernel.h"
+#include "noise_aware/noise_aware_internal.h"
+
+/* Entries that are summed together: what the kernels keep in registers. */
+enum { TILE = 32, MAX = TACIT_AWARE_MOST_EXPANDED, MAX_TERMS = 1 + MAX + MAX * (MAX + 1) / 2 };
+
+/* Where the polynomial is the covariance itself, in sds of a coordinate: nodes of the Gauss-Hermite rule of
+ * three points. */
+static const double node = 1.7320508075688772;
+
+struct tacit_expansion {
+  size_t d, width, n_terms, n_tiles;
+  double *centre, *factor; /* (d), (d, d): coordinates z, theta = centre + factor z */
+  double *terms; /* (n_tiles, n_terms, TILE): coefficients of 1, z_a, z_a z_b (b <= a) of the lower triangle */
+  double *memory;
+};
+
+static double *place_of(const tacit_expansion_t *x, size_t term, size_t entry) {
+  return x->terms + (entry / TILE * x->n_terms + term) * TILE + entry % TILE;
+}
+
+/* out <- the lower triangle of C at centre + factor (along_a e_a + along_b e_b). */
+static void look(const tacit_expansion_t *x, tacit_aware_posterior_t *p, size_t a, size_t b, double along_a,
+                 double along_b, double *out) {
+  double theta[MAX];
+  for (size_t i = 0; i < x->d; i++) {
+    theta[i] = x->centre[i] + along_a * x->factor[i * x->d + a] + along_b * x->factor[i * x->d + b];
+  }
+  tacit_aware_posterior_covariance(p, theta);
+  for (size_t i = 0, e = 0; i < x->width; i++) {
+    for (size_t j = 0; j <= i; j++, e++) {
+      out[e] = p->cov[i * x->width + j];
+    }
+  }
+}
+
+/*
+ * With values at 0, at +-node along each axis and at (node, node) along each pair: the polynomial of the
+ * second degree that goes through them. work (3 + d, n_entries).
+ */
+static void interpolate(tacit_expansion_t *x, tacit_aware_posterior_t *p, double *work) {
+  size_t d = x->d, n = x->width * (x->width + 1) / 2;
+  double *middle = work, *below = middle + n, *pair = below + n, *above = pair + n;
+  look(x, p, 0, 0, 0, 0, middle);
+  for (size_t e = 0; e < n; e++) {
+    *place_of(x, 0, e) = middle[e];
+  }
+  for (size_t a = 0, term = 1 + d; a < d; a++) {
+    double *own = above + a * n;
+    look(x, p, a, a, node, 0, own);
+    look(x, p, a, a, -node, 0, below);
+    for (size_t b = 0; b < a; b++, term++) {
+      look(x, p, a, b, node, node, pair);
+      for (size_t e = 0; e < n; e++) {
+        *place_of(x, term, e) = (pair[e] - own[e] - above[b * n + e] + middle[e]) / (node * node);
+      }
+    }
+    for (size_t e = 0; e < n; e++) {
+      *place_of(x, 1 + a, e) = (own[e] - below[e]) / (2 * node);
+      *place_of(x, term, e) = (own[e] + below[e] - 2 * middle[e]) / (2 * node * node);
+    }
+    term++;
+  }
+}
+
+tacit_status_t tacit_expansion_new(tacit_expansion_t **out, tacit_aware_posterior_t *posterior,
+                                   const double *mode, const double *factor, tacit_error_t *err) {
+  size_t d = posterior->surrogate->d, width = d * posterior->rounds->n_rounds, n = width * (width + 1) / 2;
+  tacit_expansion_t *x = *out = tacit_alloc_zero(1, sizeof *x);
+  if (x == NULL) {
+    return tacit_error_memory(err);
+  }
+  *x = (tacit_expansion_t){.d = d,
+                           .width = width,
+                           .n_terms = 1 + d + d * (d + 1) / 2,
+                           .n_tiles = (n + TILE - 1) / TILE};
+  x->memory = tacit_alloc_zero(d + d * d + x->n_tiles * x->n_terms * TILE, sizeof *x->memory);
+  double *work = tacit_alloc((3 + d) * n, sizeof *work);
+  bool ok = x->memory != NULL && work != NULL;
+  if (ok) {
+    x->centre = x->memory;
+    x->factor = x->centre + d;
+    x->terms = x->factor + d * d;
+    memcpy(x->centre, mode, d * sizeof *mode);
+    memcpy(x->factor, factor, d * d * sizeof *factor);
+    interpolate(x, posterior, work);
+  }
+  tacit_free(work);
+  return ok ? TACIT_OK : tacit_error_memory(err);
+}
+
+void tacit_expansion_free(tacit_expansion_t *expansion) {
+  if (expansion != NULL) {
+    tacit_free(expansion->memory);
+    tacit_free(expansion);
+  }
+}
+
+void tacit_expansion_covariance(const tacit_expansion_t *x, const double *theta, double *cov) {
+  double z[MAX], monomials[MAX_TERMS], entries[TILE];
+  size_t d = x->d, term = 1 + d;
+  for (size_t i = 0; i < d; i++) {
+    z[i] = theta[i] - x->centre[i];
+  }
+  tacit_solve_lower(d, x->factor, z);
+  monomials[0] = 1;
+  for (size_t a = 0; a < d; a++) {
+    monomials[1 + a] = z[a];
+    for (size_t b = 0; b <= a; b++) {
+      monomials[term++] = z[a] * z[b];
+    }
+  }
+  for (size_t tile = 0, i = 0, j = 0; tile < x->n_tiles; tile++) {
+    tacit_aware_kernel()->multiply(1, x->n_terms, TILE, monomials, x->terms + tile * x->n_terms * TILE,
+                                   entries);
+    for (size_t e = 0; e < TILE && i < x->width; e++) {
+      cov[i * x->width + j] = entries[e];
+      if (j++ == i) {
+        i++;
+        j = 0;
+      }
+    }
+  }
+}
