@@ -17,7 +17,8 @@ static const double node = 1.7320508075688772;
 struct tacit_expansion {
   size_t d, width, n_terms, n_tiles;
   double *centre, *factor; /* (d), (d, d): coordinates z, theta = centre + factor z */
-  double *terms; /* (n_tiles, n_terms, TILE): coefficients of 1, z_a, z_a z_b (b <= a) of the lower triangle */
+  double
+      *terms; /* (n_tiles, n_terms, TILE): coefficients of 1, z_a, z_a z_b (b <= a) of the lower triangle */
   double *memory;
 };
 
@@ -76,10 +77,8 @@ tacit_status_t tacit_expansion_new(tacit_expansion_t **out, tacit_aware_posterio
   if (x == NULL) {
     return tacit_error_memory(err);
   }
-  *x = (tacit_expansion_t){.d = d,
-                           .width = width,
-                           .n_terms = 1 + d + d * (d + 1) / 2,
-                           .n_tiles = (n + TILE - 1) / TILE};
+  *x = (tacit_expansion_t){
+      .d = d, .width = width, .n_terms = 1 + d + d * (d + 1) / 2, .n_tiles = (n + TILE - 1) / TILE};
   x->memory = tacit_alloc_zero(d + d * d + x->n_tiles * x->n_terms * TILE, sizeof *x->memory);
   double *work = tacit_alloc((3 + d) * n, sizeof *work);
   bool ok = x->memory != NULL && work != NULL;

@@ -72,11 +72,23 @@ double tacit_rows_get(const tacit_row_sum_t *sum, const float *rows, size_t t, d
   return (double)from[model->n_features];
 }
 
+/* The nearest whole number, the even one of two, of at most 2^30: the sum's last bits are it. */
+static int64_t nearest(double at) {
+  const double shift = 0x1.8p52;
+  double shifted = at + shift;
+  int64_t bits, none;
+  memcpy(&bits, &shifted, sizeof bits);
+  memcpy(&none, &shift, sizeof none);
+  return bits - none;
+}
+
 void tacit_rows_write(const tacit_row_sum_t *sum, double factor, const double *v, int64_t *k) {
-  for (size_t i = 0; i < sum->dim; i++) {
-    double at = v[i] * factor / sum->spacing;
-    k[i] = fabs(at) <= 0x1p30 ? (int64_t)nearbyint(at)
-                              : INT64_C(1) << 30; /* beyond every shape: the unit counts as zero */
+  const double spacing = sum->spacing;
+  const size_t n = sum->dim;
+  for (size_t i = 0; i < n; i++) {
+    double at = v[i] * factor / spacing;
+    int64_t is_near = -(int64_t)(fabs(at) <= 0x1p30); /* else beyond every shape: the unit counts as zero */
+    k[i] = (nearest(at) & is_near) | (INT64_C(1) << 30 & ~is_near);
   }
 }
 

@@ -42,8 +42,9 @@ static bool score_of(const tacit_row_sum_t *sum, size_t n_rows, const float *rec
     if (!(reach <= DBL_MAX)) {
       return false;
     }
+    double residual = fmax(fmin(y, point->upper), 0) - mean;
     for (size_t j = 0; j < d; j++) {
-      score[j] += row[j] * (fmax(fmin(y, point->upper), 0) - mean) * weight;
+      score[j] += row[j] * residual * weight;
     }
   }
   return true;
