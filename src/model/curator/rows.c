@@ -92,15 +92,39 @@ void tacit_rows_write(const tacit_row_sum_t *sum, double factor, const double *v
   }
 }
 
+/* out[l] <- line i + l of L x, in the order of the columns; side by side, as each waits for its last sum. */
+static inline __attribute__((always_inline)) void whiten_lines(size_t n_lines, size_t d, const double *whiten,
+                                                               size_t i, const double *x, double *out) {
+  enum { SIDE_BY_SIDE = 4 };
+  double sums[SIDE_BY_SIDE] = {0};
+  const double *lines = whiten + i * d;
+  for (size_t j = 0; j <= i; j++) {
+    for (size_t l = 0; l < n_lines; l++) {
+      sums[l] += lines[l * d + j] * x[j];
+    }
+  }
+  for (size_t l = 0; l < n_lines; l++) {
+    for (size_t j = i + 1; j <= i + l; j++) {
+      sums[l] += lines[l * d + j] * x[j];
+    }
+    out[l] = sums[l];
+  }
+}
+
 double tacit_rows_whiten(size_t d, const double *whiten, const double *x, double *row) {
   double n2 = 0;
-  for (size_t i = 0; i < d; i++) {
-    double sum = whiten == NULL ? x[i] : 0;
-    for (size_t j = 0; whiten != NULL && j <= i; j++) {
-      sum += whiten[i * d + j] * x[j];
-    }
-    row[i] = sum;
-    n2 += sum * sum;
+  size_t i = 0;
+  if (whiten == NULL) {
+    memcpy(row, x, d * sizeof *row);
+  }
+  for (; whiten != NULL && i + 4 <= d; i += 4) {
+    whiten_lines(4, d, whiten, i, x, row + i);
+  }
+  for (; whiten != NULL && i < d; i++) {
+    whiten_lines(1, d, whiten, i, x, row + i);
+  }
+  for (i = 0; i < d; i++) {
+    n2 += row[i] * row[i];
   }
   return n2;
 }
