@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "noise_aware/walk.h"
+#include "noise_aware/wide.h"
 
 /*
  * Up to so many coefficients a t is near the posterior. Beyond, where the process is wide in many directions,
@@ -165,6 +166,10 @@ static void move_chain(void *user, size_t c, size_t thread) {
 static void free_own(tacit_aware_posterior_t *own) {
   if (own != NULL) {
     free_own(own->next);
+    if (own->wide != NULL) {
+      tacit_wide_clear(own->wide);
+      tacit_free(own->wide);
+    }
     tacit_aware_posterior_clear(own);
     tacit_free(own);
   }
@@ -177,14 +182,20 @@ static tacit_status_t copy(const tacit_aware_posterior_t *of, tacit_aware_poster
   if (*own == NULL) {
     return tacit_error_memory(err);
   }
+  if (of->wide != NULL) {
+    **own = (tacit_aware_posterior_t){
+        .surrogate = of->surrogate, .parameters = of->parameters, .settings = of->settings};
+    (*own)->wide = tacit_alloc_zero(1, sizeof *(*own)->wide);
+    return (*own)->wide != NULL ? tacit_wide_copy(of->wide, (*own)->wide, err) : tacit_error_memory(err);
+  }
   tacit_status_t status = tacit_aware_posterior_init(*own, of->rounds, of->parameters, of->settings, err);
   return status == TACIT_OK && of->next != NULL ? copy(of->next, &(*own)->next, err) : status;
 }
 
-/* Of few features alone: of programs and of many features chains move one after another. */
+/* Of programs chains move one after another. */
 static bool has_copies(const walk_t *w) {
   const tacit_aware_posterior_t *p = w->posterior;
-  return p->settings->n_threads > 1 && w->n_chains > 1 && p->program == NULL && p->wide == NULL;
+  return p->settings->n_threads > 1 && w->n_chains > 1 && p->program == NULL;
 }
 
 static void close_own(walk_t *w) {

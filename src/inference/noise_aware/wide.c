@@ -46,6 +46,18 @@ tacit_status_t tacit_wide_init(tacit_wide_t *w, const tacit_rounds_t *rounds,
   return status;
 }
 
+tacit_status_t tacit_wide_copy(const tacit_wide_t *of, tacit_wide_t *own, tacit_error_t *err) {
+  size_t d = of->surrogate->d, n = of->surrogate->n_rows;
+  *own = *of;
+  double **const arrays[] = {&own->residual, &own->lines, &own->work};
+  const size_t sizes[] = {d, N_LINES * n, 2 * d * d + 4 * d};
+  tacit_status_t status = allocate(&own->memory, sizeof sizes / sizeof sizes[0], arrays, sizes, err);
+  if (status == TACIT_OK) {
+    memcpy(own->lines, of->lines, N_LINES * n * sizeof *own->lines);
+  }
+  return status;
+}
+
 void tacit_wide_clear(tacit_wide_t *wide) {
   tacit_free(wide->memory);
   *wide = (tacit_wide_t){0};

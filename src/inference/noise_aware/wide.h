@@ -47,6 +47,8 @@ TACIT_MUST_USE tacit_status_t tacit_wide_init(tacit_wide_t *wide, const tacit_ro
                                               const tacit_parameters_t *parameters,
                                               const tacit_noise_aware_settings_t *settings, tacit_rng_t *rng,
                                               tacit_error_t *err);
+/* The same density with a workspace of its own; the rest is borrowed. Clear also after failure. */
+TACIT_MUST_USE tacit_status_t tacit_wide_copy(const tacit_wide_t *of, tacit_wide_t *own, tacit_error_t *err);
 void tacit_wide_clear(tacit_wide_t *wide);
 
 /* Log density without the prior, up to a constant; grad (d) += its gradient unless NULL. */
