@@ -19,6 +19,9 @@ struct tacit_expansion {
   double *centre, *factor; /* (d), (d, d): coordinates z, theta = centre + factor z */
   double
       *terms; /* (n_tiles, n_terms, TILE): coefficients of 1, z_a, z_a z_b (b <= a) of the lower triangle */
+  size_t n_rows;
+  double *by_mean, *constant; /* (width, n_rows), (width): the scores less their means are constant - by_mean
+                                 m, m the mean responses of the pseudo-rows */
   double *memory;
 };
 
@@ -70,28 +73,55 @@ static void interpolate(tacit_expansion_t *x, tacit_aware_posterior_t *p, double
   }
 }
 
+static void fill_means(tacit_expansion_t *x, const tacit_rounds_t *r, double upper) {
+  size_t n = x->n_rows;
+  for (size_t i = 0; i < x->width; i++) {
+    const double *spread = r->spread + i / x->d * n;
+    x->constant[i] = r->released[i];
+    for (size_t k = 0; k < n; k++) {
+      x->by_mean[i * n + k] = r->n * r->scale[k] * r->rows[i * n + k];
+      x->constant[i] += x->by_mean[i * n + k] * (upper / 2 + spread[k]);
+    }
+  }
+}
+
 tacit_status_t tacit_expansion_new(tacit_expansion_t **out, tacit_aware_posterior_t *posterior,
                                    const double *mode, const double *factor, tacit_error_t *err) {
-  size_t d = posterior->surrogate->d, width = d * posterior->rounds->n_rounds, n = width * (width + 1) / 2;
+  const tacit_rounds_t *r = posterior->rounds;
+  size_t d = posterior->surrogate->d, width = d * r->n_rounds, n = width * (width + 1) / 2;
   tacit_expansion_t *x = *out = tacit_alloc_zero(1, sizeof *x);
   if (x == NULL) {
     return tacit_error_memory(err);
   }
-  *x = (tacit_expansion_t){
-      .d = d, .width = width, .n_terms = 1 + d + d * (d + 1) / 2, .n_tiles = (n + TILE - 1) / TILE};
-  x->memory = tacit_alloc_zero(d + d * d + x->n_tiles * x->n_terms * TILE, sizeof *x->memory);
+  *x = (tacit_expansion_t){.d = d,
+                           .width = width,
+                           .n_terms = 1 + d + d * (d + 1) / 2,
+                           .n_tiles = (n + TILE - 1) / TILE,
+                           .n_rows = posterior->surrogate->n_rows};
+  size_t n_terms = x->n_tiles * x->n_terms * TILE;
+  x->memory = tacit_alloc_zero(d + d * d + n_terms + width * x->n_rows + width, sizeof *x->memory);
   double *work = tacit_alloc((3 + d) * n, sizeof *work);
   bool ok = x->memory != NULL && work != NULL;
   if (ok) {
     x->centre = x->memory;
     x->factor = x->centre + d;
     x->terms = x->factor + d * d;
+    x->by_mean = x->terms + n_terms;
+    x->constant = x->by_mean + width * x->n_rows;
     memcpy(x->centre, mode, d * sizeof *mode);
     memcpy(x->factor, factor, d * d * sizeof *factor);
     interpolate(x, posterior, work);
+    fill_means(x, r, posterior->settings->upper);
   }
   tacit_free(work);
   return ok ? TACIT_OK : tacit_error_memory(err);
+}
+
+void tacit_expansion_residual(const tacit_expansion_t *x, const double *means, double *out) {
+  tacit_aware_kernel()->project(x->n_rows, x->width, 1, x->by_mean, means, out);
+  for (size_t i = 0; i < x->width; i++) {
+    out[i] = x->constant[i] - out[i];
+  }
 }
 
 void tacit_expansion_free(tacit_expansion_t *expansion) {

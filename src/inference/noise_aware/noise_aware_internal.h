@@ -420,6 +420,8 @@ TACIT_MUST_USE tacit_status_t tacit_expansion_new(tacit_expansion_t **expansion,
                                                   tacit_aware_posterior_t *posterior, const double *mode,
                                                   const double *factor, tacit_error_t *err);
 void tacit_expansion_free(tacit_expansion_t *expansion);
+/* out (D) <- the scores less their means, of mean responses (n_rows). */
+void tacit_expansion_residual(const tacit_expansion_t *expansion, const double *means, double *out);
 /* cov (D, D) <- it, lower triangle. */
 void tacit_expansion_covariance(const tacit_expansion_t *expansion, const double *theta, double *cov);
 

@@ -54,34 +54,23 @@ void tacit_aware_posterior_clear(tacit_aware_posterior_t *posterior) {
   *posterior = (tacit_aware_posterior_t){0};
 }
 
-/* moments and spread at theta. */
-static void fill_moments(tacit_aware_posterior_t *p, const double *theta) {
+/* moments, spread and f at theta. */
+static void fill_rows(tacit_aware_posterior_t *p, const double *theta) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_rounds_t *r = p->rounds;
   size_t n = s->n_rows, d = s->d;
   double upper = p->settings->upper, *eta = p->lines[0];
-  bool is_dispersed = r->excess != 0 || r->excess_square != 0;
   tacit_aware_kernel()->multiply(1, d, n, theta, s->x, eta);
   for (size_t k = 0; k < n; k++) {
     p->moments[k] = tacit_family_moments(p->settings->family, upper, eta[k]);
-    if (is_dispersed) {
-      tacit_rounds_disperse(r, &p->moments[k]);
-    }
+    tacit_rounds_disperse(r, &p->moments[k]);
   }
   for (size_t j = 0; j < r->n_rounds; j++) {
     double *spread = p->spread + j * n;
     for (size_t k = 0; k < n; k++) {
       spread[k] = p->moments[k].mean - upper / 2 - r->spread[j * n + k];
     }
-  }
-}
-
-/* moments, spread and f at theta. */
-static void fill_rows(tacit_aware_posterior_t *p, const double *theta) {
-  size_t n = p->surrogate->n_rows, d = p->surrogate->d;
-  fill_moments(p, theta);
-  for (size_t j = 0; j < p->rounds->n_rounds; j++) {
-    tacit_aware_kernel()->scale(n, d, p->rounds->rows + j * d * n, p->spread + j * n, p->f + j * d * n);
+    tacit_aware_kernel()->scale(n, d, r->rows + j * d * n, spread, p->f + j * d * n);
   }
 }
 
@@ -165,19 +154,13 @@ void tacit_aware_posterior_covariance(tacit_aware_posterior_t *posterior, const 
 
 /* The same with the expansion in the place of C. */
 static void fill_expanded(tacit_aware_posterior_t *p, const double *theta) {
-  const tacit_rounds_t *r = p->rounds;
-  size_t n = p->surrogate->n_rows, d = p->surrogate->d;
-  double *line = p->lines[0];
-  fill_moments(p, theta);
-  for (size_t j = 0; j < r->n_rounds; j++) {
-    for (size_t k = 0; k < n; k++) {
-      line[k] = r->n * r->scale[k] * p->spread[j * n + k];
-    }
-    tacit_aware_kernel()->project(n, d, 1, r->rows + j * d * n, line, p->solved + j * d);
+  size_t n = p->surrogate->n_rows;
+  double *eta = p->lines[0], *mean = p->lines[1];
+  tacit_aware_kernel()->multiply(1, p->surrogate->d, n, theta, p->surrogate->x, eta);
+  for (size_t k = 0; k < n; k++) {
+    mean[k] = tacit_family_moments(p->settings->family, p->settings->upper, eta[k]).mean;
   }
-  for (size_t i = 0; i < d * r->n_rounds; i++) {
-    p->solved[i] = r->released[i] - p->solved[i];
-  }
+  tacit_expansion_residual(p->expansion, mean, p->solved);
   tacit_expansion_covariance(p->expansion, theta, p->cov);
 }
 
