@@ -45,31 +45,36 @@ static void look(const tacit_expansion_t *x, tacit_aware_posterior_t *p, size_t 
 }
 
 /*
- * With values at 0, at +-node along each axis and at (node, node) along each pair: the polynomial of the
- * second degree that goes through them. work (3 + d, n_entries).
+ * With values at 0, at +-node along each axis and at +-(node, node) along each pair: the polynomial of the
+ * second degree that goes through those along the axes, and through the mean of both along a pair, where what
+ * is of the third degree cancels. work (3 + 2 d, n_entries).
  */
 static void interpolate(tacit_expansion_t *x, tacit_aware_posterior_t *p, double *work) {
   size_t d = x->d, n = x->width * (x->width + 1) / 2;
-  double *middle = work, *below = middle + n, *pair = below + n, *above = pair + n;
+  double *middle = work, *pair = middle + n, *opposite = pair + n, *both = opposite + n;
   look(x, p, 0, 0, 0, 0, middle);
   for (size_t e = 0; e < n; e++) {
     *place_of(x, 0, e) = middle[e];
   }
-  for (size_t a = 0, term = 1 + d; a < d; a++) {
-    double *own = above + a * n;
-    look(x, p, a, a, node, 0, own);
-    look(x, p, a, a, -node, 0, below);
+  for (size_t a = 0, term = 1 + d; a < d; a++, term++) {
+    double *own = both + a * n; /* f(node) + f(-node) - 2 f(0) */
+    look(x, p, a, a, node, 0, pair);
+    look(x, p, a, a, -node, 0, opposite);
+    for (size_t e = 0; e < n; e++) {
+      own[e] = pair[e] + opposite[e] - 2 * middle[e];
+      *place_of(x, 1 + a, e) = (pair[e] - opposite[e]) / (2 * node);
+    }
     for (size_t b = 0; b < a; b++, term++) {
       look(x, p, a, b, node, node, pair);
+      look(x, p, a, b, -node, -node, opposite);
       for (size_t e = 0; e < n; e++) {
-        *place_of(x, term, e) = (pair[e] - own[e] - above[b * n + e] + middle[e]) / (node * node);
+        double second = pair[e] + opposite[e] - 2 * middle[e] - own[e] - both[b * n + e];
+        *place_of(x, term, e) = second / (2 * node * node);
       }
     }
     for (size_t e = 0; e < n; e++) {
-      *place_of(x, 1 + a, e) = (own[e] - below[e]) / (2 * node);
-      *place_of(x, term, e) = (own[e] + below[e] - 2 * middle[e]) / (2 * node * node);
+      *place_of(x, term, e) = own[e] / (2 * node * node);
     }
-    term++;
   }
 }
 

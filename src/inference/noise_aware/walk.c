@@ -20,7 +20,7 @@ enum { MOST_TURNED = 12, START_HALVINGS = 30 };
  * where these are further_out times as far from the centre.
  */
 enum { N_COMPARED = 8, LEAST_WARMUP = 100 };
-static const double most_apart = 0.03, further_out = 1.5, most_apart_far = 0.5;
+static const double most_apart = 0.02, further_out = 1.5, most_apart_far = 0.5;
 
 /* How far below the mode's, in log density, a chain may start; and a coordinate's share on top. */
 static const double start_drop = 20;
