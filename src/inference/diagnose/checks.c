@@ -18,13 +18,11 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
          "a larger budget, tighter bounds or `typical:` in the schema, or fewer terms"},
     [TACIT_CHECK_LAST_STEP] =
         {"last-step",
-         "what the slope of scores changes by between where they were released and where they lead, in sds "
-         "of "
-         "the scores",
-         TACIT_SEVERITY_PROBLEM, 0.5, false, 0,
+         "what the slope of scores changes by between where they were released and where they lead, in "
+         "sds of the scores",
+         TACIT_SEVERITY_PROBLEM, 0.3, false, 0,
          "the last scores lead far from where they were released, and are no line on the way (by %.2g of "
-         "their "
-         "sds, at most 0.5): there are no intervals to give",
+         "their sds, at most 0.3): there are no intervals to give",
          "a larger budget, tighter priors around where parameters are, or fewer of them"},
     [TACIT_CHECK_INFORMATION] = {"information",
                                  "least eigenvalue of the released slope of the scores, in sds of its noise",

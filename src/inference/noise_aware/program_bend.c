@@ -80,7 +80,7 @@ double tacit_program_last_step(tacit_program_run_t *run, const double *theta, co
     return INFINITY;
   }
   tacit_program_apply(d, weight, off, e);
-  double square = tacit_dot(d, off, e);
+  double square = tacit_dot(d, off, e) / (double)d;
   return square >= 0 ? sqrt(square) : INFINITY;
 }
 
