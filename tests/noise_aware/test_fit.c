@@ -683,12 +683,11 @@ static void test_inflation_is_the_formula(void **state) {
   (void)state;
   tacit_noise_aware_settings_t s = tacit_noise_aware_settings_default();
   s.rho = 0.5 * 0.2367 * 0.2367;
-  /* sqrt(1 + 4 * 0.49 * 5 / (0.7 * 0.2367^2 * 8000 * 0.15)) */
-  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 9.8 / (0.7 * 0.2367 * 0.2367 * 1200)),
+  /* sqrt(1 + 4 * 5 / (0.7 * 0.2367^2 * 8000 * 0.15)) */
+  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 20 / (0.7 * 0.2367 * 0.2367 * 1200)),
                1e-12);
   s.relation = TACIT_RELATION_ADD_REMOVE;
-  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 2.45 / (0.7 * 0.2367 * 0.2367 * 1200)),
-               1e-12);
+  assert_close(tacit_noise_aware_inflation(&s, 5, 8000), sqrt(1 + 5 / (0.7 * 0.2367 * 0.2367 * 1200)), 1e-12);
   s.rho = INFINITY;
   assert_close(tacit_noise_aware_inflation(&s, 5, 8000), 1, 0);
 }

@@ -12,7 +12,7 @@
 
 /* The radius that the predicted inflation takes, in units of sqrt(d / Var y): typical of what the rule for R
  * chooses. */
-static const double nominal_radius = 0.7;
+static const double nominal_radius = 1;
 
 /* What is assumed where the worst is forecast: of a feature at -1 in 2 % of records, else 1. */
 static const double rare_variance = 4 * 0.02 * 0.98;
