@@ -159,7 +159,8 @@ double tacit_program_clip(const tacit_noise_aware_settings_t *settings, double n
 double tacit_program_most(const tacit_noise_aware_settings_t *settings, double n, size_t round);
 double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *settings,
                                        tacit_program_banded_kind_t kind);
-double tacit_program_score_noise(const tacit_noise_aware_settings_t *settings);
+/* Noise of the last scores, with what is usually not known beyond the core. */
+double tacit_program_usual_noise(const tacit_noise_aware_settings_t *settings, double n_units);
 double tacit_program_of_squares(const tacit_noise_aware_settings_t *settings);
 
 /* ---- program_matrix.c ---- */

@@ -94,7 +94,7 @@ static double foretell(tacit_public_t *p, const tacit_noise_aware_settings_t *s,
   if (!tacit_public_metric(p, theta, whiten)) {
     return INFINITY;
   }
-  double clip = tacit_program_clip(s, n, 0), noise = tacit_program_score_noise(s);
+  double clip = tacit_program_clip(s, n, 0), noise = tacit_program_usual_noise(s, n);
   const tacit_centred_point_t point = {theta, whiten, clip, 1e15, TACIT_PROGRAM_SIMULATED, last};
   tacit_public_slope(p, &point, slope);
   memcpy(inverse, slope, d * d * sizeof *inverse);

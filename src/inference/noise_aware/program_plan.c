@@ -137,7 +137,7 @@ tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *s,
 }
 
 /* Noise of the last scores, of a core of the least clip; and of the last slope. */
-double tacit_program_score_noise(const tacit_noise_aware_settings_t *s) {
+static double score_noise(const tacit_noise_aware_settings_t *s) {
   return tacit_aware_factor(s) * tacit_program_banded_multiplier(s, TACIT_PROGRAM_LAST_SCORES) * least_clip *
          sqrt((double)s->records->dim);
 }
@@ -147,9 +147,13 @@ static double slope_noise(const tacit_noise_aware_settings_t *s) {
          tacit_program_banded_multiplier(s, TACIT_PROGRAM_LAST_SLOPES);
 }
 
+double tacit_program_usual_noise(const tacit_noise_aware_settings_t *s, double n_units) {
+  return sqrt(usual_tails * sqrt(n_units) * score_noise(s));
+}
+
 double tacit_program_inflation(const tacit_noise_aware_settings_t *s, double n_units) {
-  double core = tacit_program_score_noise(s) / sqrt(n_units);
-  return sqrt(fmax(s->program_sampling, 1) + s->program_noise * usual_tails * core);
+  double noise = tacit_program_usual_noise(s, n_units);
+  return sqrt(fmax(s->program_sampling, 1) + s->program_noise * noise * noise / n_units);
 }
 
 tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
@@ -160,7 +164,7 @@ tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_
                            "groups, which shows in their effects alone): use --method dp-hmc or dp-penalty");
   }
   double n = s->n_units, slope = slope_noise(s) / (n * most_slope_noise),
-         score = tacit_program_score_noise(s) / (sqrt(n) * most_score_noise);
+         score = score_noise(s) / (sqrt(n) * most_score_noise);
   double short_by = fmax(slope, score);
   return short_by <= 1 ? TACIT_OK
                        : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
