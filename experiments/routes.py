@@ -150,7 +150,7 @@ def compare(tacit, family, formula, is_private, folder):
     how = ["--method", "noise-aware", "--epsilon", "8", "--delta", "1e-6", "--yes"] if is_private else ["--method", "hmc", "--exposed"]
     how += ["--draws", "1000" if own else "100", "--warmup", "400" if own else "100", "--chains", "2", "--seed", "7", "--quiet", "--data", "d.csv", "--schema", "s.yaml"]
     has_intercept = "0 +" not in FORMULAS[formula]
-    priors = ["--prior-scale", "scaled", "--prior", "normal(0, 2.5)", *(["--prior", "Intercept: normal(0, 10)"] if has_intercept else [])] if own else []
+    priors = ["--prior-scale", "scaled", "--prior", "student_t(3, 0, 2.5)", *(["--prior", "Intercept: normal(0, 10)"] if has_intercept else [])] if own else []
     by_formula, written = run("fit", text, "--family", family, *how, *priors, "--out", "f"), run("model", "write", text, "--family", family, "--schema", "s.yaml", "--out", "p.stan")
     by_program = run("fit", "p.stan", *how, "--records", "none", "--out", "p") if written.returncode == 0 else written
     done = {"exit": [by_formula.returncode, by_program.returncode]}

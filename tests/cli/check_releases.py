@@ -165,7 +165,7 @@ for folder in ("nb", "w"):
     assert "nothing was spent" in run("refit", folder, "--out", f"{folder}-again")
     same(folder, f"{folder}-again", *WHOLE)
     own = pathlib.Path(folder, "program.stan").read_text().split("\n", 1)[1]
-    narrow = own.replace("b_s ~ normal(0, 2.5)", "b_s ~ normal(0, 0.15)").replace("b ~ normal(0, 1)", "b ~ normal(0, 0.06)")
+    narrow = own.replace("b_s ~ student_t(3, 0, 2.5)", "b_s ~ normal(0, 0.15)").replace("b ~ normal(0, 1)", "b ~ normal(0, 0.06)")
     pathlib.Path("narrow.stan").write_text(narrow)
     assert narrow != own
     run("refit", folder, "--program", "narrow.stan", "--out", f"{folder}-narrow")
@@ -195,14 +195,14 @@ os.makedirs("early")
 for name in ("privacy.json", "privacy.txt"):
     shutil.copy(f"nb/{name}", "early")
 for damaged, reason in ((re.sub(r',\n  "program": .*', ",", text).replace(",,", ","), "kept no program"),
-                        (text.replace("normal(0, 2.5)", "normal(0, 2.4)"), "changed after the fit")):
+                        (text.replace("student_t(3, 0, 2.5)", "student_t(3, 0, 2.4)"), "changed after the fit")):
     assert damaged != text
     pathlib.Path("early/releases.json").write_text(damaged)
     assert reason in run("refit", "early", "--out", "no", status=3)
 
 # programs of several sites: precisions of the likelihoods add up, and the prior's counts once
 near = pathlib.Path("nb/program.stan").read_text().split("\n", 1)[1].replace(  # as narrow, where the slopes are
-    "b_s ~ normal(0, 2.5)", "b_s[1] ~ normal(0.75, 0.05);\n  b_s[2] ~ normal(-0.15, 0.05)")
+    "b_s ~ student_t(3, 0, 2.5)", "b_s[1] ~ normal(0.75, 0.05);\n  b_s[2] ~ normal(-0.15, 0.05)")
 pathlib.Path("narrow.stan").write_text(near)
 for k in ("", "2"):
     run("refit", f"nb{k}", "--program", "narrow.stan", "--out", f"narrow-nb{k}", *LONGER)

@@ -173,6 +173,7 @@ void tacit_program_apply(size_t d, const double *matrix, const double *v,
                          double *out); /* out (d) <- matrix v */
 void tacit_program_apply_back(size_t d, const double *matrix, const double *v,
                               double *out); /* out (d) <- matrix' v */
+double tacit_program_trace(size_t d, const double *matrix);
 void tacit_program_sandwich(size_t d, const double *a, const double *b, double *out); /* out <- a b a' */
 
 /* program_mode.c: minus the second derivative of the log prior, its eigenvalues not below 0. */

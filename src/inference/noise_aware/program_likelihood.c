@@ -16,14 +16,6 @@ enum { D2 = 2 * PARAMETERS };
 
 /* ---- the likelihood ---- */
 
-static double trace_of(size_t d, const double *matrix) {
-  double sum = 0;
-  for (size_t j = 0; j < d; j++) {
-    sum += matrix[j * (d + 1)];
-  }
-  return sum;
-}
-
 /* Of all points: what is left of scores, the covariance that this has, slopes in theta; (n d), (n d, n d), (n
  * d, d). */
 typedef struct stacked {
@@ -82,7 +74,7 @@ double tacit_program_log_likelihood(const tacit_program_likelihood_t *l, const d
   double inverse[4 * MATRIX], work[4 * MATRIX], solved[D2], log_det = 0;
   stacked_t s;
   stack(l, theta, &s);
-  double ridge = 1e-13 * trace_of(n, s.cov); /* what rounding may have left of an eigenvalue */
+  double ridge = 1e-13 * tacit_program_trace(n, s.cov); /* what rounding may have left of an eigenvalue */
   for (size_t i = 0; i < n; i++) {
     s.cov[i * (n + 1)] += ridge;
   }

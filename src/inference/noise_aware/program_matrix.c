@@ -88,6 +88,14 @@ bool tacit_program_invert(size_t d, double *a, double *inverse) {
   return true;
 }
 
+double tacit_program_trace(size_t d, const double *matrix) {
+  double sum = 0;
+  for (size_t j = 0; j < d; j++) {
+    sum += matrix[j * (d + 1)];
+  }
+  return sum;
+}
+
 void tacit_program_sandwich(size_t d, const double *a, const double *b, double *out) {
   double half[MATRIX], transposed[MATRIX];
   for (size_t i = 0; i < d * d; i++) {

@@ -14,10 +14,14 @@ static const double program_weight = 30, least_effective = 128;
 
 enum { N_NEWTONS = 30, N_HALVINGS = 20, N_RELAXATIONS = 12 };
 
+/* Fewer records than so many are next to nobody. */
+static const double nobody = 0.5;
+
 /* What weights are sought by: moments (n, q) of records, what they are wanted to be, and how much of that is
  * noise. */
 typedef struct tilt {
   size_t n, q;
+  bool *can_be; /* others have weight 0 */
   double *moments;
   const double *wanted;
   double *mean, *cov, *step;
@@ -29,7 +33,7 @@ typedef struct tilt {
 static double weigh(const tilt_t *t, const double *tilt, double *weights) {
   double most = -INFINITY, sum = 0;
   for (size_t i = 0; i < t->n; i++) {
-    weights[i] = tacit_dot(t->q, t->moments + i * t->q, tilt);
+    weights[i] = t->can_be[i] ? tacit_dot(t->q, t->moments + i * t->q, tilt) : -INFINITY;
     most = fmax(most, weights[i]);
   }
   for (size_t i = 0; i < t->n; i++) {
@@ -117,6 +121,15 @@ static void pack(size_t d, const double *matrix, double scale, double *svec) {
   }
 }
 
+/* The longest slope, (tr J)^1/2, that there is, by what counts of them told. */
+static double longest_slope(const tacit_band_lengths_t *lengths) {
+  size_t k = lengths->n;
+  while (k > 1 && lengths->mean[k - 1] < nobody) {
+    k--;
+  }
+  return lengths->edges[k] * lengths->unit;
+}
+
 tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *run, tacit_error_t *err) {
   size_t d = p->d, q = d * (d + 1) / 2;
   const tacit_program_seen_t *last = &run->seen;
@@ -126,13 +139,25 @@ tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *
                                                                    noise = last->slope_sd / run->n;
   tilt_t t = {.n = p->n, .q = q, .wanted = wanted, .doubt = program_weight * noise * noise};
   t.moments = tacit_alloc_zero(p->n * q, sizeof *t.moments);
-  if (t.moments == NULL) {
+  t.can_be = tacit_alloc_zero(p->n, sizeof *t.can_be);
+  if (t.moments == NULL || t.can_be == NULL) {
+    tacit_free(t.moments);
+    tacit_free(t.can_be);
     return tacit_error_memory(err);
   }
+  double longest = longest_slope(&run->bands.slopes);
+  size_t n_can_be = 0;
   pack(d, last->slope, 1 / run->n, wanted);
   for (size_t i = 0; i < p->n; i++) {
     tacit_centred_slope(p->model, &point, p->records + i * p->model->n_columns, p->work, slope);
-    pack(d, slope, 1, t.moments + i * q);
+    t.can_be[i] = tacit_program_trace(d, slope) <= longest * longest;
+    if (t.can_be[i]) {
+      n_can_be++;
+      pack(d, slope, 1, t.moments + i * q);
+    }
+  }
+  for (size_t i = 0; i < p->n && n_can_be == 0; i++) { /* no record is like those that there are */
+    t.can_be[i] = true;
   }
   tacit_status_t status = TACIT_OK;
   for (int n = 0; n < N_RELAXATIONS && effective < least_effective && status == TACIT_OK;
@@ -142,5 +167,6 @@ tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *
     effective = 1 / tacit_dot(p->n, p->weights, p->weights);
   }
   tacit_free(t.moments);
+  tacit_free(t.can_be);
   return status;
 }

@@ -606,9 +606,9 @@ static void write_priors(writer_t *w) {
   if (w->priors.n == 0) {
     tacit_text_printf(w->text, "%s", has_intercept(w) ? "  Intercept_s ~ normal(0, 10);\n" : "");
     for (size_t c = 1; c <= w->n_classes && w->n > 0; c++) {
-      tacit_text_printf(w->text, "  b_s[%zu] ~ normal(0, 2.5);\n", c);
+      tacit_text_printf(w->text, "  b_s[%zu] ~ student_t(3, 0, 2.5);\n", c);
     }
-    tacit_text_printf(w->text, "%s", w->n > 0 && w->n_classes == 0 ? "  b_s ~ normal(0, 2.5);\n" : "");
+    tacit_text_printf(w->text, "%s", w->n > 0 && w->n_classes == 0 ? "  b_s ~ student_t(3, 0, 2.5);\n" : "");
   }
   write_family_priors(w, k);
   check_terms(w);

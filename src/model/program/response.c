@@ -479,21 +479,51 @@ size_t tacit_compiled_packed(const tacit_compiled_t *p, const char *source, size
 
 /* ---- records that are nobody's ---- */
 
+/* Where the u-quantile of even numbers within bounds goes: share of the way to it from a place in them. */
+typedef struct nearness {
+  double from, share; /* place in the bounds, from 0 to 1; 1: spread evenly */
+} nearness_t;
+
 /* A column's number in its bounds by the number u in (0, 1) of its source; indicators of one source agree. */
-static double made_up(const tacit_graph_t *g, const tacit_graph_column_t *column, double u) {
+static double made_up(const tacit_graph_t *g, const tacit_graph_column_t *column, const nearness_t *near,
+                      double u) {
   double width = column->upper - column->lower, last = column->level;
   for (size_t k = 0; k < g->n_columns && !isnan(column->level); k++) {
     last = strcmp(g->columns[k].source, column->source) == 0 ? fmax(last, g->columns[k].level) : last;
   }
+  double at = near->from + near->share * (u - near->from);
   return !isnan(column->level) ? (double)(fabs(floor(u * (last + 1)) - column->level) < 0.5)
-         : column->is_integer  ? column->lower + floor(u * (width + 1))
-                               : column->lower + u * width;
+         : column->is_integer  ? column->lower + floor(at * (width + 1))
+                               : column->lower + at * width;
+}
+
+/* Zero's place in a column's bounds, or their middle's where it lies outside. */
+static double place_of_zero(const tacit_graph_column_t *column) {
+  double place = -column->lower / (column->upper - column->lower);
+  return place >= 0 && place <= 1 ? place : 0.5;
 }
 
 /* Uniform numbers of the record's sources, by position in the data of nobody. */
 static double even(uint64_t seed, size_t source) {
   stream_t stream = {{uniform}, mixed(seed) ^ mixed(source + 1)};
   return uniform(&stream.base);
+}
+
+/*
+ * Bounds may be many times as wide as what lies in them. Every other record is nearer to one place in all of
+ * its bounds, their middle, their lower end or zero, by a share from 1/1000 to 1 of the way, evenly in its
+ * log.
+ */
+static nearness_t nearness_of(const tacit_graph_column_t *column, uint64_t seed, size_t i) {
+  const size_t of_share = 1u << 20, of_place = of_share + 1; /* no column's source */
+  if (i % 2 == 0) {
+    return (nearness_t){0, 1};
+  }
+  double u = 3 * even(seed + i, of_place);
+  return (nearness_t){u < 1   ? 0.5
+                      : u < 2 ? 0
+                              : place_of_zero(column),
+                      pow(10, -3 * even(seed + i, of_share))};
 }
 
 void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {
@@ -509,7 +539,8 @@ void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *reco
         source++;
       }
       double u = even(seed + i, source);
-      double x = made_up(g, &g->columns[k], fmin(fmax(u, 0x1p-53), 1 - 0x1p-53));
+      nearness_t near = nearness_of(&g->columns[k], seed, i);
+      double x = made_up(g, &g->columns[k], &near, fmin(fmax(u, 0x1p-53), 1 - 0x1p-53));
       for (size_t lane = 0; lane < 16; lane++) {
         workspace->raw[k * 16 + lane] = packed_number(x);
       }
