@@ -172,7 +172,7 @@ typedef struct tacit_score_point {
 /**
  * Release the weighted score out = sum w L x (y - m(x . theta)) + N(0, noise_sd^2 I), summed over records, y
  * clamped to [0, upper]. With q(x) = 1/2 + |m(x . theta) - upper / 2| / upper the largest possible |y - m| /
- * upper, the weight of a row of a unit of k rows is w = min(1, R / (k |L x| q)): no unit adds more than R
+ * upper, the weight of a row of a unit of k rows is w = min(1, R / (|L x| q)) / k: no unit adds more than R
  * upper in norm, nothing is clipped, and the score keeps mean 0 at the truth since w depends on features and
  * k alone. Sensitivity: 2 R upper under substitution, R upper under add-remove. Shape (dim); everything else
  * as above.

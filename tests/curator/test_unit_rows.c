@@ -71,7 +71,7 @@ static void define(const double *data, const size_t *offsets, double *score, dou
       const double *x = data + t * (d + 1);
       double row[d], p = predict(x, row), norm = sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2]),
                      v = p * (1 - p);
-      double weight = fmin(1, radius / (k * norm * fmax(p, 1 - p))), of_row = fmin(1, radius / norm),
+      double weight = fmin(1, radius / (norm * fmax(p, 1 - p))) / k, of_row = fmin(1, radius / norm),
              of_sd = fmin(1, radius / (norm * sqrt(v)));
       for (size_t j = 0; j < d; j++) {
         psi[j] += weight * row[j] * (x[d] - p);

@@ -38,9 +38,8 @@ static bool fixture_is_wide; /* of the fixtures to come: surrogates as of many f
 /* Of the fixtures to come: relative error of the number of records; rows of units, whatever the records are,
  * of which each is one. */
 static double count_error;
-static const tacit_unit_rows_t one_row = {.n = 1, .rows = {1}, .share = {1}, .mean = 1};
-static const tacit_unit_rows_t several_rows = {
-    .n = 3, .rows = {1, 3, 7.5}, .share = {0.5, 0.2, 0.3}, .mean = 3.35, .error = 0.02};
+static const tacit_unit_rows_t one_row = {.n = 1, .rows = {1}, .share = {1}};
+static const tacit_unit_rows_t several_rows = {.n = 3, .rows = {1, 3, 7.5}, .share = {0.5, 0.2, 0.3}};
 static const tacit_unit_rows_t *fixture_rows = &one_row;
 static double fixture_truth[SIMULATION_MAX_DIM]; /* of the last fixture */
 static bool fixture_varies_more;                 /* counts of mean m have variance m + m^2 / 2 */

@@ -17,7 +17,8 @@ typedef struct person_setup {
   size_t max_rows; /* numbers of rows are even from 1 to this */
   double phi; /* bernoulli: in (0, 1], 1: rows are independent; poisson: the same, the gamma's variance being
                  1/phi - 1 */
-  bool is_row_by_x; /* who has more of the first feature has more rows */
+  bool is_row_by_x;      /* who has more of the first feature has more rows */
+  bool is_row_by_effect; /* who has a larger effect of its own has more rows: they tell of responses */
   double plain_mean[SIMULATION_MAX_DIM],
       plain_sd[SIMULATION_MAX_DIM]; /* of the last run without noise: generalised estimating equations */
 } person_setup_t;
@@ -33,8 +34,9 @@ static inline double person_gamma(double variance, tacit_rng_t *rng) {
   }
 }
 
-static inline size_t person_n_rows(const person_setup_t *p, double x, tacit_rng_t *rng) {
-  double u = tacit_rng_uniform(rng), at = p->is_row_by_x ? 0.5 * u + 0.5 * fmin(fmax(0.5 + x, 0), 0.999) : u;
+static inline size_t person_n_rows(const person_setup_t *p, double x, double effect, tacit_rng_t *rng) {
+  double u = tacit_rng_uniform(rng), by = p->is_row_by_effect ? 0.25 * effect : x,
+         at = p->is_row_by_x || p->is_row_by_effect ? 0.5 * u + 0.5 * fmin(fmax(0.5 + by, 0), 0.999) : u;
   return 1 + (size_t)(at * (double)p->max_rows);
 }
 
@@ -55,7 +57,7 @@ static inline size_t person_data(const person_setup_t *p, const double *theta, t
     } else if (p->phi < 1) {
       effect = log(person_gamma(1 / p->phi - 1, rng));
     }
-    size_t k = person_n_rows(p, own[1], rng);
+    size_t k = person_n_rows(p, own[1], effect, rng);
     offsets[i] = at;
     for (size_t t = 0; t < k; t++, at++) {
       double *x = data + at * (d + 1), eta = theta[0], row_common = sqrt(0.3) * tacit_rng_normal(rng);
@@ -72,45 +74,63 @@ static inline size_t person_data(const person_setup_t *p, const double *theta, t
   return at;
 }
 
-/* Estimating equations for independent rows, with the prior; sandwich by persons [Liang1986]. */
-static inline void person_plain(person_setup_t *p, const double *data, const size_t *offsets) {
-  simulation_fit_t fit = {.d = p->s.d};
-  simulation_t s = p->s;
-  size_t d = s.d;
-  s.n = offsets[p->s.n];
-  simulation_reference(&s, data, &fit);
-  double meat[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM] = {0}, bread[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM],
-                                   inverse[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM];
+/* score (d), meat and bread (d, d) <- at theta, every person counting once: means over its rows, with the
+ * prior. */
+static inline void person_equations(const person_setup_t *p, const double *data, const size_t *offsets,
+                                    const double *theta, double *score, double *meat, double *bread) {
+  const simulation_t *s = &p->s;
+  size_t d = s->d;
+  double prior = 1 / (simulation_prior_sd(s) * simulation_prior_sd(s));
   for (size_t i = 0; i < d * d; i++) {
-    bread[i] = i / d == i % d ? 1 / (simulation_prior_sd(&s) * simulation_prior_sd(&s)) : 0;
+    bread[i] = i / d == i % d ? prior : 0;
+    meat[i] = 0;
+    score[i / d] = -prior * theta[i / d];
   }
-  for (size_t i = 0; i < p->s.n; i++) {
-    double score[SIMULATION_MAX_DIM] = {0};
+  for (size_t i = 0; i < s->n; i++) {
+    double own[SIMULATION_MAX_DIM] = {0}, k = (double)(offsets[i + 1] - offsets[i]);
     for (size_t t = offsets[i]; t < offsets[i + 1]; t++) {
       const double *x = data + t * (d + 1);
       double eta = 0;
       for (size_t j = 0; j < d; j++) {
-        eta += fit.reference_mean[j] * x[j];
+        eta += theta[j] * x[j];
       }
-      tacit_family_moments_t m = tacit_family_moments(s.family, s.upper, eta);
+      tacit_family_moments_t m = tacit_family_moments(s->family, s->upper, eta);
       for (size_t j = 0; j < d; j++) {
-        score[j] += x[j] * (x[d] - m.mean);
+        own[j] += x[j] * (x[d] - m.mean) / k;
         for (size_t l = 0; l < d; l++) {
-          bread[j * d + l] += m.slope * x[j] * x[l];
+          bread[j * d + l] += m.slope * x[j] * x[l] / k;
         }
       }
     }
     for (size_t a = 0; a < d * d; a++) {
-      meat[a] += score[a / d] * score[a % d];
+      meat[a] += own[a / d] * own[a % d];
+    }
+    for (size_t j = 0; j < d; j++) {
+      score[j] += own[j];
     }
   }
-  simulation_invert(d, bread, inverse);
+}
+
+/* Estimating equations for independent rows, every person counting once; sandwich by persons [Liang1986]. */
+static inline void person_plain(person_setup_t *p, const double *data, const size_t *offsets) {
+  size_t d = p->s.d;
+  double score[SIMULATION_MAX_DIM], meat[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM],
+      bread[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM], inverse[SIMULATION_MAX_DIM * SIMULATION_MAX_DIM];
+  memset(p->plain_mean, 0, sizeof p->plain_mean);
+  for (int n = 0; n < 20; n++) {
+    person_equations(p, data, offsets, p->plain_mean, score, meat, bread);
+    simulation_invert(d, bread, inverse);
+    for (size_t j = 0; j < d && n < 19; j++) {
+      for (size_t l = 0; l < d; l++) {
+        p->plain_mean[j] += inverse[j * d + l] * score[l];
+      }
+    }
+  }
   for (size_t j = 0; j < d; j++) {
     double variance = 0;
     for (size_t a = 0; a < d * d; a++) {
       variance += inverse[j * d + a / d] * meat[a] * inverse[j * d + a % d];
     }
-    p->plain_mean[j] = fit.reference_mean[j];
     p->plain_sd[j] = sqrt(variance);
   }
 }

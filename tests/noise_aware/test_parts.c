@@ -125,10 +125,9 @@ static void define_distribution(const fixture_t *f, const double *theta, double 
         }
       }
       sampling += r->clustered != NULL ? r->clustered[i * TACIT_AWARE_ROUNDS * d + j] / r->n : 0;
-      cov[i * width + j] =
-          r->n * sampling + r->n * r->n * (moments + (plain - known) / surrogate_weight) +
-          (r->n_error * r->n_error + r->unit_rows.error * r->unit_rows.error) * mean[i] * mean[j] +
-          (i == j ? r->noise_var[i / d] : 0) + (i / d == j / d ? r->doubt[i * d + j % d] : 0);
+      cov[i * width + j] = r->n * sampling + r->n * r->n * (moments + (plain - known) / surrogate_weight) +
+                           r->n_error * r->n_error * mean[i] * mean[j] + (i == j ? r->noise_var[i / d] : 0) +
+                           (i / d == j / d ? r->doubt[i * d + j % d] : 0);
     }
   }
   free(lines);
@@ -183,16 +182,14 @@ static void test_distribution_of_the_scores_is_their_definition(void **state) {
   fixture_rows = &one_row;
 }
 
-/* A unit of k rows has weight min(1, c / k) for each: k of them in the mean, their squares in the variance,
+/* A unit of k rows has weight min(1, c) / k for each: as one row in the mean, their squares in the variance,
  * by hand for three sizes. */
-static void test_rows_of_a_unit_share_its_radius(void **state) {
+static void test_a_unit_counts_once(void **state) {
   (void)state;
   static const struct {
     double reach, sum, square;
-  } cases[] = {{100, 3.35, 3.35},
-               {5, 0.5 + 0.6 + 1.5, 0.5 + 0.6 + 1},
-               {2, 0.5 + 0.4 + 0.6, 0.5 + 0.8 / 3 + 0.16},
-               {0.5, 0.5, 0.125 + 0.05 / 3 + 0.01}};
+  } cases[] = {
+      {100, 1, 0.5 + 0.2 / 3 + 0.04}, {1, 1, 0.5 + 0.2 / 3 + 0.04}, {0.5, 0.5, 0.125 + 0.05 / 3 + 0.01}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     double sum, root;
     tacit_aware_weigh(&several_rows, cases[i].reach, &sum, &root);
@@ -375,7 +372,7 @@ int main(void) {
       cmocka_unit_test(test_population_has_the_moments_asked_for),
       cmocka_unit_test(test_surrogate_is_a_weighted_population_with_an_orthonormal_basis),
       cmocka_unit_test(test_distribution_of_the_scores_is_their_definition),
-      cmocka_unit_test(test_rows_of_a_unit_share_its_radius),
+      cmocka_unit_test(test_a_unit_counts_once),
       cmocka_unit_test(test_the_process_learns_the_information),
       cmocka_unit_test(test_squares_tell_how_counts_vary),
       cmocka_unit_test(test_what_rows_share_is_what_squares_are_short_of),

@@ -35,13 +35,13 @@ static double check_sandwich(person_setup_t p, bool must_agree) {
 
 /*
  * At a budget without noise to speak of: the sandwich by persons, of coefficients of the person and of the
- * row. Where rows of a person are taken for independent, sds of the former are .6 of it.
+ * row. Where rows of a person are taken for independent, sds of the former are .7 of it.
  */
 static void test_a_large_budget_gives_the_sandwich_by_persons(void **state) {
   (void)state;
   const tacit_relation_t relations[] = {TACIT_RELATION_SUBSTITUTE, TACIT_RELATION_ADD_REMOVE};
   for (size_t i = 0; i < 2; i++) {
-    person_setup_t p = setup(TACIT_FAMILY_BERNOULLI, 0.6, 1e6, relations[i]);
+    person_setup_t p = setup(TACIT_FAMILY_BERNOULLI, 0.4, 1e6, relations[i]);
     check_sandwich(p, true);
     p.s.fault = TACIT_FAULT_ROWS_INDEPENDENT;
     assert_true(check_sandwich(p, false) < 0.8);
@@ -49,6 +49,9 @@ static void test_a_large_budget_gives_the_sandwich_by_persons(void **state) {
   check_sandwich(setup(TACIT_FAMILY_BERNOULLI, 1, 1e6, TACIT_RELATION_SUBSTITUTE),
                  true); /* rows that are independent */
   check_sandwich(setup(TACIT_FAMILY_POISSON, 0.7, 1e6, TACIT_RELATION_SUBSTITUTE), true);
+  person_setup_t informative = setup(TACIT_FAMILY_BERNOULLI, 0.6, 1e6, TACIT_RELATION_SUBSTITUTE);
+  informative.is_row_by_effect = true; /* persons count once, rows do not */
+  check_sandwich(informative, true);
 }
 
 /* What is charged is what was announced; a model of which rows of a unit are not known to be handled is

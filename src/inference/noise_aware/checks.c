@@ -141,7 +141,7 @@ static double rarer_outcome(const tacit_aware_end_t *end, double *spread) {
   const tacit_surrogate_t *s = end->rounds->surrogate;
   tacit_round_spread(s, end->common.settings, end->common.mean, spread);
   double mean = 0.5 + tacit_dot(s->n_rows, s->weight, spread);
-  return end->rounds->n * end->rounds->unit_rows.mean * fmin(mean, 1 - mean) / end->rounds->count_noise;
+  return end->rounds->n * fmin(mean, 1 - mean) / end->rounds->count_noise;
 }
 
 void tacit_aware_check(const tacit_aware_end_t *end) {

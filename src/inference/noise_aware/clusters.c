@@ -5,7 +5,7 @@
  * A unit's score is psi = sum_t w_t L x_t (y_t - m_t) over its rows. Were rows independent given their
  * features, sum psi psi' would be
  *
- *     V = n sum omega v U U',      U = W_2^1/2 L x,   W_2 = sum_k p_k min(k, R / (|L x| q))^2 / k
+ *     V = n sum omega v U U',      U = W_2^1/2 L x,   W_2 = min(1, R / (|L x| q))^2 sum_k p_k / k
  *
  * with p_k the share of units that have k rows. Released, it is V + E and noise. E is what joins the
  * covariance of the last score; that of rounds a and b gains T_a E T_b', T_a the regression of the rows U_a
@@ -42,37 +42,28 @@ static size_t make_cells(size_t max_rows, size_t *first) {
   return n;
 }
 
-/* Shares from noisy counts that sum to n units, shrunk to equal ones and not negative; mean and error. */
-static void fill_shares(tacit_unit_rows_t *rows, const double *counts, double noise_sd, double n,
-                        const double *spread) {
-  double sd = noise_sd / n, trust = share_sd * share_sd / (share_sd * share_sd + sd * sd), total = 0,
-         variance = 0;
+/* Shares from noisy counts that sum to n units, shrunk to equal ones and not negative. */
+static void fill_shares(tacit_unit_rows_t *rows, const double *counts, double noise_sd, double n) {
+  double sd = noise_sd / n, trust = share_sd * share_sd / (share_sd * share_sd + sd * sd), total = 0;
   for (size_t c = 0; c < rows->n; c++) {
     double even = 1 / (double)rows->n;
     rows->share[c] = fmax(even + trust * (counts[c] / n - even), 0);
     total += rows->share[c];
   }
-  rows->mean = 0;
   for (size_t c = 0; c < rows->n; c++) {
     rows->share[c] = total > 0 ? rows->share[c] / total : 1 / (double)rows->n;
-    rows->mean += rows->share[c] * rows->rows[c];
   }
-  for (size_t c = 0; c < rows->n; c++) {
-    double off = rows->rows[c] - rows->mean, inside = rows->share[c] * spread[c];
-    variance += trust * sd * sd * off * off + inside * inside;
-  }
-  rows->error = sqrt(variance) / rows->mean;
 }
 
 tacit_status_t tacit_aware_learn_rows(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                       tacit_aware_count_t count, tacit_unit_rows_t *rows,
                                       tacit_error_t *err) {
-  *rows = (tacit_unit_rows_t){.n = 1, .rows = {1}, .share = {1}, .mean = 1};
+  *rows = (tacit_unit_rows_t){.n = 1, .rows = {1}, .share = {1}};
   if (!tacit_aware_has_clusters(settings)) {
     return TACIT_OK;
   }
   size_t first[TACIT_AWARE_ROW_CELLS];
-  double counts[TACIT_AWARE_ROW_CELLS], spread[TACIT_AWARE_ROW_CELLS], noise_sd = 0;
+  double counts[TACIT_AWARE_ROW_CELLS], noise_sd = 0;
   rows->n = make_cells(settings->max_rows, first);
   tacit_status_t status = tacit_aware_may_start(settings, err);
   TACIT_THEN(status,
@@ -81,23 +72,20 @@ tacit_status_t tacit_aware_learn_rows(tacit_curator_t *curator, const tacit_nois
   for (size_t c = 0; c < rows->n && status == TACIT_OK; c++) {
     double last = (double)(c + 1 < rows->n ? first[c + 1] - 1 : settings->max_rows);
     rows->rows[c] = 0.5 * ((double)first[c] + last);
-    spread[c] = (last - (double)first[c]) / sqrt(12); /* where in the cell its units' mean lies */
   }
   if (status == TACIT_OK) {
-    fill_shares(rows, counts, noise_sd, count.n, spread);
+    fill_shares(rows, counts, noise_sd, count.n);
   }
   return status;
 }
 
 void tacit_aware_weigh(const tacit_unit_rows_t *rows, double reach, double *sum, double *root) {
-  double squares = 0;
-  *sum = 0;
+  double inverse = 0;
   for (size_t c = 0; c < rows->n; c++) {
-    double together = fmin(rows->rows[c], reach);
-    *sum += rows->share[c] * together;
-    squares += rows->share[c] * together * together / rows->rows[c];
+    inverse += rows->share[c] / rows->rows[c];
   }
-  *root = rows->n > 1 ? sqrt(squares) : *sum;
+  *sum = fmin(1, reach);
+  *root = *sum * sqrt(inverse);
 }
 
 /* ---- what rows of a unit share ---- */

@@ -74,7 +74,7 @@ size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings,
                                  {last, "weighted score"},
                                  {share_count, "number of units"},
                                  {tacit_aware_squares_share(settings), "squares of scores"},
-                                 {share_rows, "rows of units"},
+                                 {share_rows, "numbers of rows"},
                                  {tacit_aware_residuals_share(settings), "residuals along features"}};
   if (settings->records != NULL) {
     return tacit_program_events(settings, events);

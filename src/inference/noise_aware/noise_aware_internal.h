@@ -39,7 +39,6 @@ typedef struct tacit_unit_rows {
   size_t n;
   double rows[TACIT_AWARE_ROW_CELLS],
       share[TACIT_AWARE_ROW_CELLS]; /* (n): rows of a cell's units, their share of all units */
-  double mean, error; /* rows of a unit, and its relative error (sd); 1 and 0 where all have one */
 } tacit_unit_rows_t;
 bool tacit_aware_has_clusters(const tacit_noise_aware_settings_t *settings);
 /* Where units may have several rows, release how many; else one, publicly. */
@@ -48,7 +47,7 @@ TACIT_MUST_USE tacit_status_t tacit_aware_learn_rows(tacit_curator_t *curator,
                                                      tacit_aware_count_t count, tacit_unit_rows_t *rows,
                                                      tacit_error_t *err);
 /*
- * With the weight min(1, reach / k) of each of the k rows of a unit, expected sums over k rows of the weight
+ * With the weight min(1, reach) / k of each of the k rows of a unit, expected sums over k rows of the weight
  * and, root of, its square. reach: the radius over |L x| q.
  */
 void tacit_aware_weigh(const tacit_unit_rows_t *rows, double reach, double *sum, double *root);

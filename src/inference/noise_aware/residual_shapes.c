@@ -56,7 +56,7 @@ static double weight_of(const tacit_rounds_t *r, size_t k, double *length) {
     weighted += rows[i * n + k] * rows[i * n + k];
   }
   *length = sqrt(whole);
-  return whole > 0 ? fmin(sqrt(weighted / whole) / r->unit_rows.mean, 1) : 1;
+  return whole > 0 ? fmin(sqrt(weighted / whole), 1) : 1;
 }
 
 /* coefficients (m) <- of functions that residuals follow, by their sums; returns how surely there are any, as

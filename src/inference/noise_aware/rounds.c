@@ -29,7 +29,7 @@ void tacit_rounds_fill(tacit_rounds_t *r) {
       r->quadratic[(1 + a) * nb + 1 + b] = r->basis_cov[a * q + b] - (a == b ? 1 / r->weight : 0);
     }
   }
-  double variance = r->n_error * r->n_error + r->unit_rows.error * r->unit_rows.error;
+  double variance = r->n_error * r->n_error;
   for (size_t a = 0; a < nb; a++) { /* the mean over n is linear in the columns, with these factors */
     for (size_t b = 0; b < nb; b++) {
       r->quadratic[a * nb + b] +=
@@ -172,8 +172,7 @@ static double predicted_loss(const choice_t *c, const double *information, doubl
  * shifts. */
 static double choose_radius(const choice_t *c, const double *whiten) {
   size_t d = c->s->d;
-  double most = tacit_cube_norm(d, whiten) * c->unit_rows->rows[c->unit_rows->n - 1],
-         least = 0.15 * sqrt((double)d), losses[N_RADII], best = INFINITY;
+  double most = tacit_cube_norm(d, whiten), least = 0.15 * sqrt((double)d), losses[N_RADII], best = INFINITY;
   double *information = c->work + 3 * c->s->n_rows + 4 * d * d, radius = fmax(most, 1e-6), ratio;
   least = fmin(least, 0.5 * radius);
   ratio = pow(radius / least, 1.0 / (N_RADII - 1));
@@ -230,15 +229,6 @@ static void whiten_all(const choice_t *c, const double *whiten, const double *sp
   }
 }
 
-/* Of the rows of all units, those with a weight below 1. */
-static double touched_share(const tacit_unit_rows_t *rows, double reach) {
-  double sum = 0;
-  for (size_t c = 0; c < rows->n; c++) {
-    sum += reach < rows->rows[c] ? rows->share[c] * rows->rows[c] / rows->mean : 0;
-  }
-  return sum;
-}
-
 static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t *place, double *memory,
                                     tacit_error_t *err) {
   const tacit_surrogate_t *s = r->surrogate;
@@ -281,8 +271,8 @@ static tacit_status_t release_score(tacit_rounds_t *r, const tacit_round_place_t
   for (size_t k = 0; k < n; k++) {
     double sum, root;
     tacit_aware_weigh(&r->unit_rows, radius / c.norms[k], &sum, &root);
-    mean_weight += s->weight[k] * sum / r->unit_rows.mean;
-    r->touched[j] += s->weight[k] * touched_share(&r->unit_rows, radius / c.norms[k]);
+    mean_weight += s->weight[k] * sum;
+    r->touched[j] += sum < 1 ? s->weight[k] : 0;
     for (size_t i = 0; i < d; i++) {
       r->rows[(j * d + i) * n + k] = sum * c.white[i * n + k];
       r->sampled[(j * d + i) * n + k] = root * c.white[i * n + k];

@@ -221,7 +221,7 @@ static const struct {
   tacit_status_t (*serve)(request_t *r);
   bool is_of_programs; /* else of regressions; the first two of either */
 } kinds[] = {{"number of units", serve_count, false},
-             {"rows of units", serve_unit_rows, false},
+             {"numbers of rows", serve_unit_rows, false},
              {"second moments", serve_moments, false},
              {"whitened second moments", serve_moments, false},
              {"weighted score", serve_score, false},

@@ -174,7 +174,7 @@ tacit_status_t tacit_aware_release_unit_rows(tacit_curator_t *curator,
                                              size_t n, const size_t *first, double *out, double *noise_sd,
                                              tacit_error_t *err) {
   tacit_kept_release_t release = {
-      .label = "rows of units", .noise_multiplier = multiplier, .n_values = n, .values = out};
+      .label = "numbers of rows", .noise_multiplier = multiplier, .n_values = n, .values = out};
   if (curator != NULL) {
     double edges[TACIT_UNIT_ROWS_MAX_CELLS];
     for (size_t i = 0; i < n && i < TACIT_UNIT_ROWS_MAX_CELLS; i++) {

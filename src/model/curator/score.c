@@ -2,10 +2,12 @@
  * Scores of a public point, the information there, how many units there are and how many rows they have.
  *
  * With m the mean of the clamped response, a = C/2 and q(x) = (C/2 + |m(x . theta) - a|) / C, no response in
- * [0, C] is further than q C from m. The weight w_t = min(1, R / (k |L x_t| q_t)) of a row of a unit of k
- * rows therefore keeps sum_t w_t L x_t (y_t - m_t) within R C for every record and any number of rows, and
- * nothing is clipped. It depends on features and k alone, so that the score keeps mean 0 at the truth, and on
- * no other row, so that what is expected of it follows from how rows and numbers of rows are distributed.
+ * [0, C] is further than q C from m. The weight w_t = min(1, R / (|L x_t| q_t)) / k of a row of a unit of k
+ * rows therefore keeps sum_t w_t L x_t (y_t - m_t), a mean over rows, within R C for every record and any
+ * number of rows, and nothing is clipped. It depends on features and k alone, so that the score keeps mean 0
+ * at the truth, and on no other row, so that what is expected of it follows from how rows are distributed. A
+ * unit counts once, whatever its number of rows is and whatever R is: where numbers of rows tell something of
+ * responses, the budget has no part in what is estimated.
  */
 #include "base/error.h"
 #include "curator/rows.h"
@@ -37,8 +39,8 @@ static bool score_of(const tacit_row_sum_t *sum, size_t n_rows, const float *rec
   memset(score, 0, d * sizeof *score);
   for (size_t t = 0; t < n_rows; t++) {
     double y = tacit_rows_get(sum, records, t, x), mean = moments_at(point, d, x).mean;
-    double reach = (double)n_rows * reach_of(point, d, x, mean, row),
-           weight = reach > point->radius ? point->radius / reach : 1;
+    double reach = reach_of(point, d, x, mean, row),
+           weight = (reach > point->radius ? point->radius / reach : 1) / (double)n_rows;
     if (!(reach <= DBL_MAX)) {
       return false;
     }
@@ -187,7 +189,7 @@ tacit_status_t tacit_curator_release_unit_rows(tacit_curator_t *curator, size_t 
   tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_CELL, .dim = n, .radius = 1 << 22},
                          .unit = add_size,
                          .ctx = &sizes,
-                         .label = "rows of units"};
+                         .label = "numbers of rows"};
   *noise_sd = 0;
   bool is_rising = n >= 1 && n <= TACIT_UNIT_ROWS_MAX_CELLS && first[0] == 1;
   for (size_t i = 1; is_rising && i < n; i++) {

@@ -38,16 +38,11 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
               "surrogate population that stands for them.";
     if (tacit_schema_unit(fit->schema) != NULL) {
       assumptions[n++] =
-          fit->design == NULL
-              ? "Every unit counts once, however many rows it has: coefficients are those of a fit whose "
-                "rows have weight 1 / the unit's number of "
-                "rows, and intervals know that rows of a unit hang together. A fit in which every row counts "
-                "once answers otherwise where units "
-                "with more rows have other outcomes, given their features; that was not looked at."
-              : "Coefficients are those of a regression that takes every row for itself; intervals know that "
-                "rows of a unit hang together. That how "
-                "many rows a unit has tells nothing of its outcomes, given their features, is assumed and "
-                "was not looked at.";
+          "Every unit counts once, however many rows it has: coefficients are those of a fit whose rows have "
+          "weight 1 / the unit's number of rows, at every budget, and intervals know that rows of a unit "
+          "hang "
+          "together. A fit in which every row counts once answers otherwise where units with more rows have "
+          "other outcomes, given their features; that was not looked at.";
     }
     if (fit->between > 0) {
       assumptions[n++] = "Effects are exchangeable between sites: each site's are normal around the mean "
