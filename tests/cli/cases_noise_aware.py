@@ -151,7 +151,7 @@ def run_all():
         done = run([*words, "--out", "persons"])
         assert not common_faults(done) and done.returncode == 0, done.stderr
         statement = json.load(open("persons/privacy.json"))
-        assert any("every row for itself" in text for text in statement["assumptions"]), statement
+        assert any("Every unit counts once" in text for text in statement["assumptions"]), statement
         labels = sorted(event["label"] for event in statement["events"])
         assert len(labels) == 9 and "numbers of rows" in labels and "squares of scores" in labels and statement["unit"] == "who", statement
         rows = list(csv.DictReader(open("persons/summary.csv")))

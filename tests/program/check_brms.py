@@ -112,7 +112,7 @@ def fit(name):
             y = draw(.4 * x)
             y, *more = y if isinstance(y, tuple) else (y,)
             file.write(",".join(map(str, [x, round(max(min(y, limits[1]), limits[0]), 4), *more])) + "\n")
-    run(0, "fit", folder / f"{name}.stan", *arguments(name), "--data", f"{name}.csv", "--epsilon", 8, "--delta", "1e-6", "--seed", 1, "--yes",
+    run(0, "fit", folder / f"{name}.stan", *arguments(name), "--data", f"{name}.csv", "--epsilon", 8, "--delta", "1e-6", "--seed", 2, "--yes",
         "--quiet", "--chains", 2, "--draws", 250, "--out", name)
     assert '"method": "noise-aware"' in re.sub(r"\s+", " ", (work / name / "privacy.json").read_text())
     with (work / name / "summary.csv").open() as file:
