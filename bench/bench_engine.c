@@ -213,8 +213,8 @@ static compiled_rows compile_c(const tacit_compiled_t *p) {
   fclose(out);
   snprintf(object, sizeof object, "%s.so", source);
   snprintf(command, sizeof command,
-           "cc -O3 -std=gnu17 -ffp-contract=off -fno-math-errno -march=native -w -shared -fPIC -I%s/src "
-           "-I%s/include -o %s %s",
+           "cc -O3 -std=gnu17 -ffp-contract=off -fno-math-errno -march=native -w -shared -fPIC "
+           "-I%s/src/core -I%s/src/model -o %s %s",
            TACIT_SOURCE, TACIT_SOURCE, object, source);
   void *library = ok && system(command) == 0 ? dlopen(object, RTLD_NOW) : NULL;
   unlink(object);

@@ -13,8 +13,11 @@ static tacit_op_t op_named(const char *name) {
   return (tacit_op_t)op;
 }
 
+/* Blocks of a run: some beside each other and some alone, which are to have the same bits. */
+enum { BLOCKS = TACIT_CHUNK_BLOCKS - 1 };
+
 static float float_value(tacit_op_t op, float a, float b, float c) {
-  _Alignas(64) float constants[3][16], out[16], registers[16 * TACIT_CHUNK_BLOCKS];
+  _Alignas(64) float constants[3][16], out[BLOCKS * 16], registers[16 * TACIT_CHUNK_BLOCKS];
   tacit_instruction_t in = {.op = op,
                             .d = TACIT_OPERAND_OUTPUT,
                             .a = TACIT_OPERAND_CONSTANT,
@@ -30,10 +33,13 @@ static float float_value(tacit_op_t op, float a, float b, float c) {
                        .constants_float = constants[0],
                        .n_constants = 3,
                        .n_outputs = 1};
-  tacit_frame_t frame = {.n_blocks = 1, .registers = registers, .out = out, .out_stride = 16};
+  tacit_frame_t frame = {.n_blocks = BLOCKS, .registers = registers, .out = out, .out_stride = 16};
   unsigned before = tacit_machine_begin();
   tacit_machine()->run_float(&code, &frame);
   tacit_machine_end(before);
+  for (size_t i = 1; i < BLOCKS * 16; i++) {
+    assert_memory_equal(&out[i], &out[0], sizeof out[0]);
+  }
   return out[0];
 }
 
@@ -174,7 +180,7 @@ static void test_equal_bits(void **state) {
         first_float = isa == TACIT_ISA_PORTABLE ? value : first_float;
         bool both_nan = isnan(value) && isnan(first_float);
         assert_true(both_nan || memcmp(&value, &first_float, sizeof value) == 0);
-        _Alignas(64) double constants[3 * 16], out[16], registers[16 * TACIT_CHUNK_BLOCKS];
+        _Alignas(64) double constants[3 * 16], out[BLOCKS * 16], registers[16 * TACIT_CHUNK_BLOCKS];
         tacit_instruction_t in = {.op = (uint32_t)op,
                                   .d = TACIT_OPERAND_OUTPUT,
                                   .a = TACIT_OPERAND_CONSTANT,
@@ -188,10 +194,13 @@ static void test_equal_bits(void **state) {
                              .constants = constants,
                              .n_constants = 3,
                              .n_outputs = 1};
-        tacit_frame_t frame = {.n_blocks = 1, .registers = registers, .out = out, .out_stride = 16};
+        tacit_frame_t frame = {.n_blocks = BLOCKS, .registers = registers, .out = out, .out_stride = 16};
         unsigned before = tacit_machine_begin();
         tacit_machine()->run_double(&code, &frame);
         tacit_machine_end(before);
+        for (size_t j = 1; j < BLOCKS * 16; j++) {
+          assert_memory_equal(&out[j], &out[0], sizeof out[0]);
+        }
         other[0] = out[5];
         assert_true((isnan(first) && isnan(other[0])) || memcmp(&first, other, sizeof first) == 0);
       }

@@ -154,6 +154,25 @@ static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, op
 #define Y load(pb + lane)
 #define Z load(pc + lane)
 
+/* The same of a function of one operand that is a long chain of dependent operations: four vectors beside
+ * each other fill each other's waits (meson.build has the compiler schedule them so). */
+enum { VECTORS = 16 / LANES }; /* of a block */
+#define AT(operand, u) ((operand).at + (u) / VECTORS * (operand).step + (u) % VECTORS * LANES)
+#define EACH_LONG(function)                                                                                  \
+  size_t u = 0;                                                                                              \
+  for (; u + 4 <= n * VECTORS; u += 4) {                                                                     \
+    vreal r0 = function(load(AT(a, u))), r1 = function(load(AT(a, u + 1)));                                  \
+    vreal r2 = function(load(AT(a, u + 2))), r3 = function(load(AT(a, u + 3)));                              \
+    store(AT(d, u), r0);                                                                                     \
+    store(AT(d, u + 1), r1);                                                                                 \
+    store(AT(d, u + 2), r2);                                                                                 \
+    store(AT(d, u + 3), r3);                                                                                 \
+  }                                                                                                          \
+  for (; u < n * VECTORS; u++) {                                                                             \
+    store(AT(d, u), function(load(AT(a, u))));                                                               \
+  }                                                                                                          \
+  break
+
 static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, place_t d) {
   switch (op) {
   case TACIT_OP_ADD:
@@ -196,24 +215,32 @@ static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, 
     EACH(truth(x == Y));
   case TACIT_OP_SELECT:
     EACH(choose(x != (real)0, Y, Z));
-  case TACIT_OP_EXP:
-    EACH(lanes_exp(x));
-  case TACIT_OP_EXPM1:
-    EACH(lanes_expm1(x));
-  case TACIT_OP_LOG:
-    EACH(lanes_log(x));
-  case TACIT_OP_LOG1P:
-    EACH(lanes_log1p(x));
-  case TACIT_OP_LOG1P_EXP:
-    EACH(lanes_log1p_exp(x));
-  case TACIT_OP_LOG1M_EXP:
-    EACH(lanes_log1m_exp(x));
+  case TACIT_OP_EXP: {
+    EACH_LONG(lanes_exp);
+  }
+  case TACIT_OP_EXPM1: {
+    EACH_LONG(lanes_expm1);
+  }
+  case TACIT_OP_LOG: {
+    EACH_LONG(lanes_log);
+  }
+  case TACIT_OP_LOG1P: {
+    EACH_LONG(lanes_log1p);
+  }
+  case TACIT_OP_LOG1P_EXP: {
+    EACH_LONG(lanes_log1p_exp);
+  }
+  case TACIT_OP_LOG1M_EXP: {
+    EACH_LONG(lanes_log1m_exp);
+  }
   case TACIT_OP_LOG_ADD_EXP:
     EACH(lanes_log_add_exp(x, Y));
-  case TACIT_OP_INV_LOGIT:
-    EACH(lanes_inv_logit(x));
-  case TACIT_OP_TANH:
-    EACH(lanes_tanh(x));
+  case TACIT_OP_INV_LOGIT: {
+    EACH_LONG(lanes_inv_logit);
+  }
+  case TACIT_OP_TANH: {
+    EACH_LONG(lanes_tanh);
+  }
   case TACIT_OP_LGAMMA:
     EACH(lanes_lgamma(x));
   case TACIT_OP_DIGAMMA:
