@@ -9,9 +9,10 @@
 
 #include "base/error.h"
 #include "curator/curator_internal.h"
+#include "data/records.h"
 #include "door/door_internal.h"
-#include "harness.h"
 #include "formula/glm_kernel.h"
+#include "harness.h"
 #include "tacit/sample.h"
 
 typedef struct box {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "corrections.h"
-#include "tacit/curator.h"
+#include "curator/curator.h"
 #include "tacit/diagnose.h"
 #include "tacit/sample.h"
 

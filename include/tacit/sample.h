@@ -8,8 +8,8 @@
 
 #include "tacit/account.h"
 #include "tacit/base.h"
-#include "tacit/curator.h"
 #include "tacit/draws.h"
+#include "tacit/random.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,8 +39,8 @@ typedef struct tacit_method {
   const char *name; /**< "noise-aware", "dp-hmc", "dp-mala", "rwmh", ... */
   bool is_private;  /**< needs a budget; the others need an exposed curator */
   bool is_exact;    /**< the invariant distribution is the posterior when nothing is clipped */
-  bool is_one_off; /**< no chain of releases: run by tacit_noise_aware_fit() (tacit/noise_aware.h), refused by
-                      the functions here */
+  bool is_one_off;  /**< no chain of releases: run by tacit_fit_run(), refused by
+                       the functions here */
   const char *summary;
 } tacit_method_t;
 

@@ -1,11 +1,12 @@
-#include "data/collect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "data/collect.h"
 
 #include <string.h>
 
 #include "data/columns.h"
+#include "data/records.h"
 #include "data/table.h"
 
 /* Rows of a window: of little weight beside the records, and enough to be worth the call; a part of what is

@@ -2,6 +2,7 @@
 #include <dirent.h>
 
 #include "arrow_reading.h"
+#include "data/records.h"
 
 static void expect(stream_t *stream, const char *schema, const char *name, const double *expected, size_t n) {
   tacit_table_t *table = read_stream(stream, schema);

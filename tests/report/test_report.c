@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <jansson.h>
+#include "report/report.h"
 
 static void write_ok(const sample_run_t *run) {
   tacit_error_t err;

@@ -5,9 +5,9 @@
 #ifndef TACIT_PROGRAM_COMPILE_H
 #define TACIT_PROGRAM_COMPILE_H
 
+#include "formula/model.h"
 #include "program/graph.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 
 typedef struct tacit_compiled tacit_compiled_t;
 

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "program/ast.h"
 #include "program/graph_internal.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 enum {
   TACIT_MAX_DIMS = 6,

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "data/collect.h"
+#include "data/records.h"
 #include "fit/fit_internal.h"
 
 /* The records that this rank has a share in: a tacit_packer_t's. */

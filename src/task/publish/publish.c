@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/collect.h"
+#include "data/records.h"
 #include "publish/publish_internal.h"
 #include "report/doubt.h"
 
