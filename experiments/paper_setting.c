@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "curator/curator.h"
+#include "diagnose/diagnose.h"
 #include "formula/model.h"
 #include "tacit/account.h"
 #include "tacit/data.h"
-#include "tacit/diagnose.h"
 #include "tacit/random.h"
 #include "tacit/sample.h"
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "account/account.h"
 #include "corrections.h"
 #include "curator/curator.h"
 #include "formula/model.h"

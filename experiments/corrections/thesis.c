@@ -7,7 +7,7 @@
 
 #include "corrections.h"
 #include "curator/curator.h"
-#include "tacit/diagnose.h"
+#include "diagnose/diagnose.h"
 #include "tacit/sample.h"
 
 /* ---- acceptance ---- */

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "curator/curator.h"
+#include "diagnose/diagnose.h"
 #include "honesty.h"
 #include "program/compiled.h"
 #include "program/language.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnose/diagnose.h"
 #include "dp_hmc.h"
-#include "tacit/diagnose.h"
 
 /* ---- targets ---- */
 

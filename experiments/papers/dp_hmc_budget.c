@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
+#include "diagnose/diagnose.h"
 #include "dp_hmc.h"
-#include "tacit/diagnose.h"
 
 enum { most_repeats = 10, n_epsilons = 7 };
 

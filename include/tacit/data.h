@@ -261,12 +261,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, con
                                                            const char *directory, tacit_table_notes_t *notes,
                                                            tacit_error_t *err);
 
-/** The same, able to be stopped (watch may be NULL). What a process that was killed left of the same
- * directory is removed. */
-TACIT_API TACIT_MUST_USE tacit_status_t
-tacit_table_import_watched(const char *path, const tacit_schema_t *schema, const char *directory,
-                           const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err);
-
 /** The same from any source but imported columns. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_source(const tacit_data_source_t *source,
                                                                   const tacit_schema_t *schema,

@@ -173,19 +173,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read(tacit_fit_t *fit, const c
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_source(tacit_fit_t *fit,
                                                               const tacit_data_source_t *source,
                                                               tacit_error_t *err);
-/** The same from an Arrow stream, tacit_table_read_stream(): taken, released exactly once. `watch` may be
- * NULL. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit,
-                                                              struct ArrowArrayStream *stream,
-                                                              const tacit_stream_watch_t *watch,
-                                                              tacit_error_t *err);
-/**
- * The same with records from elsewhere: a table that was read by tacit_fit_schema() with (at least)
- * tacit_fit_columns(). Takes the table, also on failure. `notes` may be NULL.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table,
-                                                             const tacit_table_notes_t *notes,
-                                                             tacit_error_t *err);
 /** What reading a table needs; settles all settings. Borrowed from the fit. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema,
                                                           const char *const **columns, size_t *n_columns,
@@ -460,7 +447,6 @@ typedef enum tacit_fit_text {
 } tacit_fit_text_t;
 
 TACIT_API const char *tacit_fit_text(const tacit_fit_t *fit, tacit_fit_text_t which);
-
 #ifdef __cplusplus
 }
 #endif

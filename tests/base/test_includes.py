@@ -42,7 +42,7 @@ SHARED = {  # and what a module shows the others, which is not installed
     "random/noise": {"base"}, "releases/releases": {"base"}, "data/records": {"base"}, "formula/model": {"base"}, "program/program": {"base", "formula"},
     "door/door": {"base", "random"}, "curator/curator": {"base", "door"}, "augment/augment": {"base", "draws"}, "tables/tables": {"augment", "base", "draws"},
     "noise_aware/noise_aware": {"account", "base", "diagnose", "draws", "formula", "releases"},
-    "report/report": {"account", "base", "diagnose", "draws", "releases"},
+    "account/account": set(), "diagnose/diagnose": {"base", "draws"}, "report/report": {"account", "base", "diagnose", "draws", "releases"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
 root = pathlib.Path(sys.argv[1])

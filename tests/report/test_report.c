@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <jansson.h>
+#include "diagnose/diagnose.h"
 #include "report/report.h"
 
 static void write_ok(const sample_run_t *run) {

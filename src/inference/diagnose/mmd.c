@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "diagnose/diagnose_internal.h"
 
 enum { MAX_POOLED = 500 };

@@ -173,21 +173,6 @@ static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_tab
   return status;
 }
 
-tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, const tacit_table_notes_t *notes,
-                                    tacit_error_t *err) {
-  tacit_records_t *records;
-  tacit_status_t status = settle_settings(fit, err);
-  if (status == TACIT_OK) {
-    fit->stage = TACIT_FIT_STAGE_FAILED;
-    status = pack(fit, table, &records, err);
-  }
-  if (status != TACIT_OK) {
-    tacit_table_free(table);
-    return status;
-  }
-  return take(fit, records, table, notes != NULL ? notes : &(tacit_table_notes_t){0}, err);
-}
-
 static tacit_status_t check_source(const tacit_fit_t *fit, const tacit_data_source_t *source,
                                    tacit_error_t *err) {
   if (source->path == NULL && source->stream == NULL) {
@@ -236,9 +221,4 @@ tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t
 
 tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err) {
   return tacit_fit_read_source(fit, &(tacit_data_source_t){.path = path}, err);
-}
-
-tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream,
-                                     const tacit_stream_watch_t *watch, tacit_error_t *err) {
-  return tacit_fit_read_source(fit, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }

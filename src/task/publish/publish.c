@@ -343,11 +343,6 @@ tacit_status_t tacit_publish_read(tacit_publish_t *publish, const char *path, ta
   return tacit_publish_read_source(publish, &(tacit_data_source_t){.path = path}, err);
 }
 
-tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish, struct ArrowArrayStream *stream,
-                                         const tacit_stream_watch_t *watch, tacit_error_t *err) {
-  return tacit_publish_read_source(publish, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
-}
-
 /* ---- the release ---- */
 
 static void say_spent(tacit_publish_t *publish) {
