@@ -154,6 +154,20 @@ tacit_status_t tacit_records_collect(tacit_records_t **records, tacit_table_t **
                                             err);
 }
 
+tacit_status_t tacit_data_query_settle(char **query, const tacit_settings_t *settings, tacit_error_t *err) {
+  const char *text = tacit_settings_text(settings, "query");
+  tacit_data_source_t source = {.path = tacit_settings_text(settings, "data")};
+  *query = NULL;
+  if (text == NULL) {
+    return TACIT_OK;
+  }
+  if (source.path != NULL && !tacit_data_source_is_query(&source)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                           "--query only goes with a database, --data odbc:NAME");
+  }
+  return tacit_query_read(text, query, err);
+}
+
 tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source,
                                              const tacit_settings_t *settings, const char *query) {
   tacit_data_source_t settled = *source;

@@ -31,8 +31,7 @@ TACIT_MUST_USE tacit_status_t tacit_filter_check(const tacit_event_t *event, tac
 
 /** Charge several events of a budget without a schedule, all or none: in time proportional to their number.
  */
-TACIT_MUST_USE tacit_status_t tacit_budget_charge_all(tacit_budget_t *budget,
-                                                                const tacit_event_t *events, size_t n_events,
-                                                                tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_budget_charge_all(tacit_budget_t *budget, const tacit_event_t *events,
+                                                      size_t n_events, tacit_error_t *err);
 
 #endif

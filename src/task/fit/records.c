@@ -54,17 +54,8 @@ static tacit_status_t check_query_n(const tacit_fit_t *fit, tacit_error_t *err) 
 }
 
 static tacit_status_t read_query(tacit_fit_t *fit, tacit_error_t *err) {
-  const char *query = tacit_fit_value(fit, "query");
-  tacit_data_source_t source = {.path = tacit_fit_value(fit, "data")};
-  if (query == NULL) {
-    return TACIT_OK;
-  }
-  if (source.path != NULL && !tacit_data_source_is_query(&source)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
-                           "--query only goes with a database, --data odbc:NAME");
-  }
-  tacit_status_t status = tacit_query_read(query, &fit->query, err);
-  if (status == TACIT_OK) {
+  tacit_status_t status = tacit_data_query_settle(&fit->query, &fit->given, err);
+  if (status == TACIT_OK && fit->query != NULL) {
     tacit_query_hash(fit->query, fit->query_hash);
     status = check_query_n(fit, err);
   }
