@@ -15,6 +15,7 @@
 #include "formula/glm_kernel.h"
 #include "formula/model.h"
 #include "harness.h"
+#include "models/models.h"
 
 /* PASS_STEP: ratios of a chain's steps, the log-likelihoods of one end being kept. PASS_NORMS: what opening a
  * curator computes. */

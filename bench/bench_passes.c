@@ -13,6 +13,7 @@
 #include "door/door_internal.h"
 #include "formula/glm_kernel.h"
 #include "harness.h"
+#include "models/models.h"
 #include "tacit/sample.h"
 
 typedef struct box {

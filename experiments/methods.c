@@ -18,6 +18,7 @@
 #include "curator/curator.h"
 #include "data/records.h"
 #include "formula/model.h"
+#include "models/models.h"
 #include "tacit/draws.h"
 #include "tacit/random.h"
 #include "tacit/sample.h"

@@ -17,6 +17,7 @@
 #include "curator/curator.h"
 #include "diagnose/diagnose.h"
 #include "formula/model.h"
+#include "models/models.h"
 #include "tacit/account.h"
 #include "tacit/data.h"
 #include "tacit/random.h"

@@ -6,6 +6,7 @@
 #include "corrections.h"
 #include "curator/curator.h"
 #include "formula/model.h"
+#include "models/models.h"
 #include "random/noise.h"
 #include "tacit/data.h"
 #include "tacit/sample.h"

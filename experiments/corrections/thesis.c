@@ -8,6 +8,7 @@
 #include "corrections.h"
 #include "curator/curator.h"
 #include "diagnose/diagnose.h"
+#include "models/models.h"
 #include "tacit/sample.h"
 
 /* ---- acceptance ---- */

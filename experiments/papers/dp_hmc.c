@@ -4,6 +4,7 @@
 
 #include "diagnose/diagnose.h"
 #include "dp_hmc.h"
+#include "models/models.h"
 
 /* ---- targets ---- */
 

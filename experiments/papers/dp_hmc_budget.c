@@ -9,6 +9,7 @@
 
 #include "diagnose/diagnose.h"
 #include "dp_hmc.h"
+#include "models/models.h"
 
 enum { most_repeats = 10, n_epsilons = 7 };
 

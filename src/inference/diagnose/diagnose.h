@@ -55,13 +55,4 @@ tacit_published_t tacit_diagnostics_publish(const tacit_diagnostics_t *diagnosti
 /** Add to `findings` what the sampler itself tells: few acceptances, noise in the test, drowned gradients,
  * divergences. */
 void tacit_diagnose_sampler(const tacit_published_t *published, tacit_findings_t *findings);
-
-/**
- * Squared maximum mean discrepancy, unbiased, Gaussian kernel exp(-||x-y||^2 / (2 s^2))
- * [Gretton2012, Lemma 6].
- * @param[in] x, y  shapes (n_x, dim), (n_y, dim).
- * @param[in] bandwidth  s > 0; 0: the median distance of up to 500 pooled points.
- */
-TACIT_MUST_USE tacit_status_t tacit_mmd2(const double *x, size_t n_x, const double *y, size_t n_y, size_t dim,
-                                         double bandwidth, double *mmd2, tacit_error_t *err);
 #endif

@@ -2,7 +2,7 @@
 #ifndef TACIT_ANALYTIC_H
 #define TACIT_ANALYTIC_H
 
-#include "formula/model.h"
+#include "models/models.h"
 #include "formula/names.h"
 
 typedef struct tacit_analytic {
