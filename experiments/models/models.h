@@ -1,4 +1,5 @@
-/* Models of the papers, with closed-form posteriors; and the distance of samples that the papers measure by. */
+/* Models of the papers, with closed-form posteriors; and the distance of samples that the papers measure by.
+ */
 #ifndef TACIT_MODELS_H
 #define TACIT_MODELS_H
 
