@@ -133,8 +133,8 @@ typedef struct tacit_data_source {
                             its values; else NULL */
   const char *encoding;  /**< of text in CSV, SAS, SPSS or Stata files, as iconv calls it ("latin1"); NULL: as
                             the file says, else UTF-8 */
-  const char *delimiter; /**< between fields of CSV: one character, or "tab"; NULL: by the header row (see
-                            tacit_table_read_csv()) */
+  const char *delimiter; /**< between fields of CSV: one character, or "tab"; NULL: by the header row, what
+                            stands there most often outside of quotation marks */
   struct ArrowArrayStream *stream;   /**< as in tacit_table_read_stream(): taken */
   const tacit_stream_watch_t *watch; /**< may be NULL */
 } tacit_data_source_t;

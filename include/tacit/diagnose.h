@@ -54,7 +54,7 @@ typedef struct tacit_findings {
 
 /* ---- checks of what a fit rests on: statistics that are public or released ---- */
 
-/** All checks; see tacit_check_info(). */
+/** All checks. */
 typedef enum tacit_check_id {
   TACIT_CHECK_FAR = 0,
   TACIT_CHECK_MEAN_AT_EDGE,
@@ -169,7 +169,7 @@ typedef struct tacit_diagnostics {
   double values[TACIT_N_DIAGNOSTICS];
 } tacit_diagnostics_t;
 
-/** What may be published: there is no place for anything else. Made by tacit_diagnostics_publish(). */
+/** What may be published: there is no place for anything else. */
 typedef struct tacit_published {
   double values[TACIT_N_PUBLISHABLE];
 } tacit_published_t;

@@ -91,7 +91,7 @@ typedef struct tacit_plan_page {
   const double *epsilons;     /**< rising, > 0; shape (n_points), n_points >= 2 */
   const double *inflation[2]; /**< substitute, add-remove: sd beside the non-private one; NaN: refused; shape
                                  (n_points) */
-  const double *poor[2]; /**< the same of columns as unkind as tacit_noise_aware_inflation_poor() assumes */
+  const double *poor[2];      /**< the same of columns as unkind as those of tacit_fit_choice_t.width_poor */
   size_t n_points;
   bool is_refused;     /**< some budget is */
   const char *assumed; /**< a sentence: of which data sd is */
