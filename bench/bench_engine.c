@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "curator/curator.h"
+#include "data/records.h"
 #include "formula/glm_kernel.h"
+#include "harness.h"
 #include "program/compiled.h"
 #include "program/language.h"
-#include "tacit/curator.h"
-#include "tacit/data.h"
 
 enum { N = 65536, ROUNDS = 25, MAX_THETA = 4 };
 

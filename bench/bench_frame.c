@@ -84,7 +84,8 @@ static tacit_status_t fit_once(tacit_error_t *err) {
     status = tacit_fit_set(fit, settings[i][0], settings[i][1], err);
   }
   status = status == TACIT_OK ? tacit_fit_set_schema(fit, schema, sizeof schema - 1, "schema", err) : status;
-  status = status == TACIT_OK ? tacit_fit_read_stream(fit, &stream, NULL, err) : status;
+  status = status == TACIT_OK ? tacit_fit_read_source(fit, &(tacit_data_source_t){.stream = &stream}, err)
+                              : status;
   status = status == TACIT_OK ? tacit_fit_run(fit, NULL, NULL, err) : status;
   tacit_fit_free(fit);
   return status;

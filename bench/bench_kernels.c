@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "curator/curator.h"
 #include "curator/curator_internal.h"
+#include "data/records.h"
 #include "door/door_internal.h"
-#include "harness.h"
 #include "formula/glm_kernel.h"
-#include "tacit/curator.h"
-#include "tacit/data.h"
-#include "tacit/model.h"
+#include "formula/model.h"
+#include "harness.h"
+#include "models/models.h"
 
 /* PASS_STEP: ratios of a chain's steps, the log-likelihoods of one end being kept. PASS_NORMS: what opening a
  * curator computes. */

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "curator/curator_internal.h"
+#include "data/records.h"
 #include "door/door_internal.h"
-#include "harness.h"
 #include "formula/glm_kernel.h"
+#include "harness.h"
+#include "models/models.h"
 #include "tacit/sample.h"
 
 typedef struct box {

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/pool.h"
+#include "formula/model.h"
 #include "harness.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 
 extern char **environ;
 

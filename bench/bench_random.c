@@ -8,6 +8,7 @@
 #include <sodium.h>
 
 #include "harness.h"
+#include "random/noise.h"
 #include "random/noise_internal.h"
 
 enum { N_DRAWS = 4096 };

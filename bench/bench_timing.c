@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "curator/curator_internal.h"
 #include "harness.h"
+#include "random/noise.h"
 
 typedef struct sample {
   double *times;

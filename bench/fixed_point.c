@@ -4,9 +4,9 @@
  * moves when features are rounded, and the greatest contribution of a record in integers. Not part of the
  * product, nor of `run-bench`.
  */
-#include "fixed_point.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "fixed_point.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +15,10 @@
 
 #include "base/isa.h"
 #include "curator/curator_internal.h"
+#include "data/records.h"
 #include "door/door_internal.h"
-#include "harness.h"
 #include "formula/glm_kernel.h"
+#include "harness.h"
 
 extern const fixed_functions_t bench_fixed_portable;
 #if defined(__x86_64__)

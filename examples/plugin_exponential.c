@@ -11,13 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tacit/account.h"
-#include "tacit/curator.h"
-#include "tacit/data.h"
-#include "tacit/diagnose.h"
-#include "tacit/model.h"
-#include "tacit/random.h"
-#include "tacit/sample.h"
+#include "tacit/plugin.h"
 
 static void log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta, double *out) {
   (void)ctx;

@@ -11,8 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tacit/augment.h"
-#include "tacit/random.h"
+#include "tacit/plugin.h"
 
 enum { N_RECORDS = 60 };
 

@@ -15,9 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "tacit/data.h"
+#include "curator/curator.h"
+#include "data/records.h"
+#include "formula/model.h"
+#include "models/models.h"
 #include "tacit/draws.h"
-#include "tacit/model.h"
 #include "tacit/random.h"
 #include "tacit/sample.h"
 

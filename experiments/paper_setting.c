@@ -14,11 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "curator/curator.h"
+#include "diagnose/diagnose.h"
+#include "formula/model.h"
+#include "models/models.h"
 #include "tacit/account.h"
-#include "tacit/curator.h"
 #include "tacit/data.h"
-#include "tacit/diagnose.h"
-#include "tacit/model.h"
 #include "tacit/random.h"
 #include "tacit/sample.h"
 

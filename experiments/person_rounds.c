@@ -10,6 +10,7 @@
  */
 #include <time.h>
 
+#include "diagnose/diagnose.h"
 #include "noise_aware/person_simulation.h"
 #include "rounds_table.h"
 

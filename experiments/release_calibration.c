@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tacit/account.h>
-#include <tacit/augment.h>
-#include <tacit/curator.h>
-#include <tacit/data.h>
-#include <tacit/model.h>
-#include <tacit/random.h>
+#include "augment/augment.h"
+#include "curator/curator.h"
+#include "formula/model.h"
+#include "tacit/account.h"
 #include "tacit/base.h"
+#include "tacit/data.h"
+#include "tacit/random.h"
 
 enum { N_DRAWS = 199, N_BINS = 20, MAX_REPORTED = 3, MAX_VALUES = 5, N_LEVELS = 4 };
 

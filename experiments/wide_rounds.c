@@ -11,6 +11,7 @@
  */
 #include <time.h>
 
+#include "diagnose/diagnose.h"
 #include "noise_aware/simulation.h"
 #include "rounds_table.h"
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "tacit/curator.h"
+#include "curator/curator.h"
 
 /* The probability of acceptance at log ratio l; sigma: of the penalty test's noise. */
 static inline double rule_accepts(const tacit_accept_rule_t *rule, double sigma, double l) {

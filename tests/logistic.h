@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "tacit/model.h"
+#include "formula/model.h"
 
 enum { logistic_dim = 2 };
 

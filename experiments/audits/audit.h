@@ -12,10 +12,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "curator/curator.h"
+#include "formula/model.h"
 #include "tacit/account.h"
-#include "tacit/curator.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 #include "tacit/random.h"
 #include "tacit/sample.h"
 

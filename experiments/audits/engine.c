@@ -5,8 +5,9 @@
 
 #include "audit.h"
 #include "base/error.h"
+#include "data/records.h"
+#include "noise_aware/noise_aware.h"
 #include "tacit/draws.h"
-#include "tacit/noise_aware.h"
 
 uint64_t audit_seed = 0;
 

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "audit.h"
+#include "data/records.h"
+#include "random/noise.h"
 #include "wrap.h"
 
 fault_t fault_at_work = FAULT_NONE;

@@ -2,10 +2,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "account/account.h"
 #include "corrections.h"
-#include "tacit/curator.h"
+#include "curator/curator.h"
+#include "formula/model.h"
+#include "models/models.h"
+#include "random/noise.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 #include "tacit/sample.h"
 
 enum { n_paper = 100000 }; /* records in the paper's experiments; delta = 0.1 / n */

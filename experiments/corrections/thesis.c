@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "corrections.h"
-#include "tacit/curator.h"
-#include "tacit/diagnose.h"
+#include "curator/curator.h"
+#include "diagnose/diagnose.h"
+#include "models/models.h"
 #include "tacit/sample.h"
 
 /* ---- acceptance ---- */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tacit/model.h"
-#include "tacit/noise_aware.h"
+#include "formula/model.h"
+#include "noise_aware/noise_aware.h"
 #include "tacit/random.h"
 
 enum { MAX_FEATURES = 9, MAX_TERMS = MAX_FEATURES + 1, MAX_NAME = 24, MAX_LEVELS = 5 };

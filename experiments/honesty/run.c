@@ -4,13 +4,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "curator/curator.h"
+#include "diagnose/diagnose.h"
 #include "honesty.h"
 #include "program/compiled.h"
 #include "program/language.h"
+#include "program/program.h"
 #include "tacit/account.h"
-#include "tacit/curator.h"
 #include "tacit/data.h"
-#include "tacit/program.h"
 
 /* Everything of one run; freed in one place. */
 typedef struct run {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/records.h"
 #include "papers.h"
 
 enum { most_classes = 8, most_features = 64 };

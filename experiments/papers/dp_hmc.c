@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnose/diagnose.h"
 #include "dp_hmc.h"
-#include "tacit/diagnose.h"
+#include "models/models.h"
 
 /* ---- targets ---- */
 

@@ -7,8 +7,9 @@
  */
 #include <stdlib.h>
 
+#include "diagnose/diagnose.h"
 #include "dp_hmc.h"
-#include "tacit/diagnose.h"
+#include "models/models.h"
 
 enum { most_repeats = 10, n_epsilons = 7 };
 

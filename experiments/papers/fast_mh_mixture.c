@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/models.h"
 #include "papers.h"
 
 enum {

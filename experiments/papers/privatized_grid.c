@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "augment/augment.h"
 #include "papers.h"
-#include "tacit/augment.h"
 #include "tacit/diagnose.h"
 
 enum { n_epsilons = 5, n_sizes = 3, n_ratios = 7, n_samplers = 6 };

@@ -88,8 +88,8 @@ typedef struct tacit_event {
 
 /**
  * Parse "gaussian:sigma=20", "poisson-gaussian:q=0.01,sigma=1", ... into an event with count 1;
- * tacit_event_help() lists them all. Pairs and profiles are read from the file that the text names, and then
- * belong to the event: tacit_event_clear(). Errors name the key and what was expected.
+ * `tacit account --help` lists them all. Pairs and profiles are read from the file that the text names, and
+ * then belong to the event: tacit_event_clear(). Errors name the key and what was expected.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_event_parse(tacit_event_t *event, const char *text,
                                                           tacit_error_t *err);
@@ -100,8 +100,6 @@ TACIT_API bool tacit_event_names_file(const char *text);
  * give their name alone. */
 TACIT_API const char *tacit_event_format(const tacit_event_t *event, char text[TACIT_EVENT_TEXT_SIZE]);
 TACIT_API void tacit_event_clear(tacit_event_t *event);
-/** The i-th form that tacit_event_parse() takes, or NULL past the last. */
-TACIT_API const char *tacit_event_help(size_t i);
 /**
  * The events as JSON with the class and field names of Google's dp_accounting library, for independent
  * recomputation; freed with tacit_free(). Bits, which it does not know, are given as the zCDP events that
@@ -109,26 +107,12 @@ TACIT_API const char *tacit_event_help(size_t i);
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_events_json(const tacit_event_t *events, size_t n_events,
                                                           char **json, tacit_error_t *err);
-
-/**
- * Gaussian composition with total rho = sum count / (2 noise_multiplier^2), exact
- * [Sommer2019; Raisa2021, Theorem 3.5]:
- *
- *     delta(eps) = 1/2 [ erfc((eps - rho)/(2 sqrt rho)) - e^eps erfc((eps + rho)/(2 sqrt rho)) ]
- *
- * Natural logarithm of delta, stable down to log delta = -1e6 and below.
- * @param rho >= 0;  @param epsilon >= 0.  NaN outside the domain; -INFINITY for rho == 0.
- */
-TACIT_API double tacit_gaussian_log_delta(double rho, double epsilon);
 /** exp of the above, rounded up. */
 TACIT_API double tacit_gaussian_delta(double rho, double epsilon);
 /** Least epsilon >= 0 with delta(epsilon) <= delta, rounded up (relative 1e-12). log_delta < 0. */
 TACIT_API double tacit_gaussian_epsilon(double rho, double log_delta);
 /** Largest rho with delta(epsilon; rho) <= delta, rounded down. */
 TACIT_API double tacit_gaussian_rho(double epsilon, double log_delta);
-
-/** zCDP conversion epsilon = rho + 2 sqrt(rho log(1/delta)) [BunSteinke2016, Proposition 1.3]. */
-TACIT_API double tacit_zcdp_epsilon(double rho, double log_delta);
 /**
  * Improved RDP conversion, minimised over continuous orders [Canonne2020, Proposition 12]:
  * eps = min_alpha alpha rho + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1).
@@ -176,8 +160,6 @@ typedef struct tacit_accountant {
 
 /** NULL if unknown. */
 TACIT_API const tacit_accountant_t *tacit_accountant_find(const char *name);
-/** Accountant i, or NULL past the last. */
-TACIT_API const tacit_accountant_t *tacit_accountant_get(size_t i);
 
 /**
  * Least epsilon that the accountant (NULL: "auto") proves for the events at delta in (0, 1), or delta at
@@ -295,21 +277,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_set_schedule(tacit_budget_t
                                                                   size_t n_events, tacit_error_t *err);
 TACIT_API void tacit_budget_free(tacit_budget_t *budget);
 /**
- * Can a budget without a schedule take events of this kind: Gaussian and discrete Gaussian releases of all
- * records (the latter with an sd above one step), and bits? TACIT_ERR_ARGUMENT says why not.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_filter_check(const tacit_event_t *event, tacit_error_t *err);
-/**
  * Charge an event, before it is computed. Charges are never refunded.
  * @return TACIT_ERR_BUDGET if it does not fit: nothing is charged and the message says what would fit.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_charge(tacit_budget_t *budget,
                                                             const tacit_event_t *event, tacit_error_t *err);
-/** Charge several events of a budget without a schedule, all or none: in time proportional to their number.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_budget_charge_all(tacit_budget_t *budget,
-                                                                const tacit_event_t *events, size_t n_events,
-                                                                tacit_error_t *err);
 TACIT_API double tacit_budget_epsilon(const tacit_budget_t *budget);
 TACIT_API double tacit_budget_delta(const tacit_budget_t *budget);
 TACIT_API tacit_relation_t tacit_budget_relation(const tacit_budget_t *budget);
@@ -337,7 +309,6 @@ TACIT_API tacit_guarantee_t tacit_budget_promised(const tacit_budget_t *budget);
 TACIT_API tacit_guarantee_t tacit_budget_spent(const tacit_budget_t *budget);
 /** Charged events, equal ones merged; shape (*n). Borrowed until the next charge. */
 TACIT_API const tacit_event_t *tacit_budget_events(const tacit_budget_t *budget, size_t *n);
-
 #ifdef __cplusplus
 }
 #endif

@@ -92,12 +92,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t
 tacit_table_read_stream(tacit_table_t **table, struct ArrowArrayStream *stream, const tacit_schema_t *schema,
                         const char *const *columns, size_t n_columns, const tacit_stream_watch_t *watch,
                         tacit_table_notes_t *notes, tacit_error_t *err);
-/** Convert a stream into a directory of mapped columns, as tacit_table_import() does a file: one chunk at a
- * time is in memory. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_stream(
-    struct ArrowArrayStream *stream, const tacit_schema_t *schema, const char *directory,
-    const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err);
-
 #ifdef __cplusplus
 }
 #endif

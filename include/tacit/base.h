@@ -96,6 +96,20 @@ TACIT_API const char *tacit_relation_string(tacit_relation_t relation);
 /** "substitute" or "add-remove"; false for anything else. */
 TACIT_API bool tacit_relation_parse(const char *text, tacit_relation_t *relation);
 
+/**
+ * Several processes that share the records: rank r holds those that follow rank r - 1's. All ranks make the
+ * same calls with the same arguments, keys included (tacit_noise_new_with_key(),
+ * tacit_sampler_settings_t.key), on machines of one kind; all of them are behind the privacy boundary, and so
+ * is what they tell each other. Every rank then gets the same releases, to the last bit those of a single
+ * process that holds all records.
+ */
+typedef struct tacit_ranks {
+  size_t rank, n_ranks; /**< rank < n_ranks <= 2^20 */
+  /** Replace each of n numbers by its sum over the ranks, on all of them; does not return if it cannot. */
+  void (*sum)(void *user, size_t n, int64_t *numbers);
+  void *user;
+} tacit_ranks_t;
+
 #ifdef __cplusplus
 }
 #endif

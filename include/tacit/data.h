@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+struct ArrowArrayStream; /* tacit/arrow.h */
+
 typedef enum tacit_column_type {
   TACIT_COLUMN_NUMERIC = 0,     /**< real number with public bounds */
   TACIT_COLUMN_INTEGER = 1,     /**< whole number with public bounds */
@@ -61,44 +63,37 @@ enum { TACIT_SCHEMA_MAX_BYTES = 1 << 22 }; /**< of a schema's file */
 /** Read a schema from a YAML file; errors name file:line:column. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_read(tacit_schema_t **schema, const char *path,
                                                           tacit_error_t *err);
+
 /**
  * Read a schema from n bytes of YAML. `name` stands for the file in messages; "" of a text that nobody wrote,
  * as one made from a dictionary: they name the key at fault then, "columns.age.type", and not its line.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_parse(tacit_schema_t **schema, const char *text,
                                                            size_t n, const char *name, tacit_error_t *err);
+
 TACIT_API void tacit_schema_free(tacit_schema_t *schema);
+
 TACIT_API const char *tacit_schema_dataset(
     const tacit_schema_t *schema); /**< "unnamed" where the schema has no name */
+
 TACIT_API tacit_relation_t tacit_schema_relation(const tacit_schema_t *schema);
+
 /** Name of the person column, or NULL if the unit of privacy is a row. */
 TACIT_API const char *tacit_schema_unit(const tacit_schema_t *schema);
+
 /** Most rows of one person that are used (`max_rows`); 1 when the unit is a row. */
 TACIT_API size_t tacit_schema_max_rows(const tacit_schema_t *schema);
+
 /** What the user says delta means (`delta_meaning`), or "". */
 TACIT_API const char *tacit_schema_delta_meaning(const tacit_schema_t *schema);
+
 TACIT_API size_t tacit_schema_n_columns(const tacit_schema_t *schema);
+
 /** Column i, or NULL; borrowed from the schema. */
 TACIT_API const tacit_column_schema_t *tacit_schema_column(const tacit_schema_t *schema, size_t i);
+
 /** Column by name, or NULL. */
 TACIT_API const tacit_column_schema_t *tacit_schema_find(const tacit_schema_t *schema, const char *name);
-/**
- * One of these columns, shape (n_columns), whose missing values drop their records (TACIT_MISSING_DROP); NULL
- * if there is none. How many records count is then private under either relation.
- */
-TACIT_API const char *tacit_schema_dropping(const tacit_schema_t *schema, const char *const *columns,
-                                            size_t n_columns);
-
-/**
- * The schema for rows that an analyst brings, which are nobody's records: no persons; a value that is out of
- * range or no level is refused where a record's would be replaced. A missing one is what the schema says: its
- * public value, or NaN where records are dropped, which predictions refuse.
- * @param[in] columns  the names to keep, shape (n_columns), all of the schema; repeated ones count once.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **rows,
-                                                                  const tacit_schema_t *schema,
-                                                                  const char *const *columns,
-                                                                  size_t n_columns, tacit_error_t *err);
 
 /**
  * Write a YAML template for a data file: its column names, and questions for everything else, since a type,
@@ -109,9 +104,11 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_for_new_rows(tacit_schema_t
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft(const char *data_path, char **text,
                                                            tacit_error_t *err);
+
 /** The same where the first row is known to be names, whatever it looks like. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_draft_of_header(const char *data_path, char **text,
                                                                      tacit_error_t *err);
+
 TACIT_API void tacit_text_free(char *text);
 
 /** Who reads may watch; every member may be NULL. Called on the thread that reads. */
@@ -123,8 +120,6 @@ typedef struct tacit_stream_watch {
   void (*said)(void *user, const char *text);
   void *user;
 } tacit_stream_watch_t;
-
-struct ArrowArrayStream; /* tacit/arrow.h */
 
 /** Where records come from; borrowed but for the stream. Set one of path and stream; further members may be
  * added. */
@@ -138,25 +133,30 @@ typedef struct tacit_data_source {
                             its values; else NULL */
   const char *encoding;  /**< of text in CSV, SAS, SPSS or Stata files, as iconv calls it ("latin1"); NULL: as
                             the file says, else UTF-8 */
-  const char *delimiter; /**< between fields of CSV: one character, or "tab"; NULL: by the header row (see
-                            tacit_table_read_csv()) */
+  const char *delimiter; /**< between fields of CSV: one character, or "tab"; NULL: by the header row, what
+                            stands there most often outside of quotation marks */
   struct ArrowArrayStream *stream;   /**< as in tacit_table_read_stream(): taken */
   const tacit_stream_watch_t *watch; /**< may be NULL */
 } tacit_data_source_t;
 
 /** Can the source be read but once, from its beginning? The standard input, pipes and other streams. */
 TACIT_API bool tacit_data_source_is_stream(const tacit_data_source_t *source);
+
 /** Is it the query of a database? */
 TACIT_API bool tacit_data_source_is_query(const tacit_data_source_t *source);
+
 /**
  * Take a query, or "@FILE" that holds one: one statement, which begins with select, with, values or table.
  * Blanks and a semicolon at its end are taken off. What it gives back it takes, too.
  * @param[out] text  returns owned; free with tacit_text_free().
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_query_read(const char *query, char **text, tacit_error_t *err);
+
 enum { TACIT_QUERY_HASH_SIZE = 65 };
+
 /** SHA-256 of a text of tacit_query_read(), in hexadecimal. */
 TACIT_API void tacit_query_hash(const char *text, char hash[TACIT_QUERY_HASH_SIZE]);
+
 /** A name for messages: the path, or what it stands for. */
 TACIT_API const char *tacit_data_source_name(const tacit_data_source_t *source);
 
@@ -188,6 +188,7 @@ typedef struct tacit_schema_report {
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report(const tacit_schema_t *schema,
                                                             tacit_schema_report_t *report,
                                                             tacit_error_t *err);
+
 /**
  * Look at every record by the rules of the schema, after tacit_schema_report(): all columns, nothing is kept.
  * What is added is for whoever holds them.
@@ -198,6 +199,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_schema_report_records(const tacit_
                                                                     const tacit_data_source_t *source,
                                                                     tacit_schema_report_t *report,
                                                                     tacit_error_t *err);
+
 TACIT_API void tacit_schema_report_clear(tacit_schema_report_t *report);
 
 /** The same of one column; for the curator's eyes only. */
@@ -240,10 +242,12 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read(tacit_table_t **table, 
                                                          const tacit_schema_t *schema,
                                                          const char *const *columns, size_t n_columns,
                                                          tacit_table_notes_t *notes, tacit_error_t *err);
+
 /** The same from any source. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read_source(
     tacit_table_t **table, const tacit_data_source_t *source, const tacit_schema_t *schema,
     const char *const *columns, size_t n_columns, tacit_table_notes_t *notes, tacit_error_t *err);
+
 /**
  * Convert a file once into a directory of mapped columns, for data larger than memory: all columns of the
  * schema, checked and clamped by it. Memory does not grow with the rows, but with the persons where they are
@@ -256,17 +260,14 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_read_source(
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema,
                                                            const char *directory, tacit_table_notes_t *notes,
                                                            tacit_error_t *err);
-/** The same, able to be stopped (watch may be NULL). What a process that was killed left of the same
- * directory is removed. */
-TACIT_API TACIT_MUST_USE tacit_status_t
-tacit_table_import_watched(const char *path, const tacit_schema_t *schema, const char *directory,
-                           const tacit_stream_watch_t *watch, tacit_table_notes_t *notes, tacit_error_t *err);
+
 /** The same from any source but imported columns. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_source(const tacit_data_source_t *source,
                                                                   const tacit_schema_t *schema,
                                                                   const char *directory,
                                                                   tacit_table_notes_t *notes,
                                                                   tacit_error_t *err);
+
 /**
  * Look at every value: TACIT_ERR_DATA if one does not keep the rules of the schema that the table was read
  * by. Reading CSV has done so; imported columns are not looked at on opening, and may have been damaged on
@@ -274,39 +275,14 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_import_source(const tacit_da
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_verify(const tacit_table_t *table,
                                                            const tacit_schema_t *schema, tacit_error_t *err);
-/** Rows [from, to) are looked at next, so that imported columns can be read ahead; without effect on tables
- * from CSV. */
-TACIT_API void tacit_table_need(const tacit_table_t *table, size_t from, size_t to);
-/** Rows [from, to) are not looked at soon and may leave memory; they keep their values. As above. */
-TACIT_API void tacit_table_drop(const tacit_table_t *table, size_t from, size_t to);
+
 TACIT_API void tacit_table_free(tacit_table_t *table);
+
 TACIT_API size_t tacit_table_n_rows(const tacit_table_t *table);
+
 /** Values of a column, shape (n_rows): numbers, 0/1, or 0-based level indices; NaN: missing, and drops its
  * record. NULL if absent. Borrowed. */
 TACIT_API const double *tacit_table_column(const tacit_table_t *table, const char *name);
-/** What was done to a column's values on reading; zeros if it is absent. For the curator's eyes only. */
-TACIT_API tacit_column_notes_t tacit_table_column_notes(const tacit_table_t *table, const char *name);
-/**
- * A sentence for the holder of the data where values of a column were clamped, and what to look at, or
- * dropped their records; "" where none was.
- * @param is_response  of a model: then its coding is asked about first.
- */
-TACIT_API void tacit_column_notes_say(const tacit_column_schema_t *column, const tacit_column_notes_t *notes,
-                                      size_t n_rows, bool is_response, char *out, size_t size);
-/**
- * A column of what was read whose name says that it identifies persons ("patient_id") while the schema's unit
- * is the row; "" if there is none, or the columns were imported. At most 64 bytes of the name; borrowed.
- * Names are looked at, records are not.
- */
-TACIT_API const char *tacit_table_identifier(const tacit_table_t *table);
-/** Hash of the query (tacit_query_hash()) that the rows came from, of an import too; "" if they came from
- * none. Borrowed. */
-TACIT_API const char *tacit_table_query_hash(const tacit_table_t *table);
-/**
- * Offsets of the units, shape (n_units + 1), rows being grouped by unit; NULL if the unit is a row.
- * Rows of a person are adjacent; persons keep the order of their first row.
- */
-TACIT_API const size_t *tacit_table_unit_offsets(const tacit_table_t *table, size_t *n_units);
 
 /** Records in one block; one record is one vector lane. */
 enum { TACIT_BLOCK = 16 };
@@ -321,57 +297,12 @@ typedef struct tacit_records tacit_records_t;
 /** Allocate n records of n_columns columns, all zero. n may be 0; n_columns >= 1. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new(tacit_records_t **records, size_t n,
                                                           size_t n_columns, tacit_error_t *err);
-/**
- * The same in a file without a name in the folder `scratch`, for records larger than memory; NULL: in memory.
- * All of its workspace on the disk is taken at once (TACIT_ERR_IO if there is none), and is free again with
- * the records, or when the program ends in whatever way. What was written there is PRIVATE and is not wiped.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_new_in(tacit_records_t **records, size_t n,
-                                                             size_t n_columns, const char *scratch,
-                                                             tacit_error_t *err);
-/**
- * Pack n_names columns of a table as they are (rounded to float32), row by row, on n_threads threads (1 to
- * 4096), in memory or in a file in the folder `scratch`. The records do not depend on the number of threads.
- * Every row is its own unit. TACIT_ERR_UNKNOWN if the table was read without a column. Rows of imported
- * columns that were looked at leave memory. A row with a missing value (NaN) becomes a record that is left
- * out.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_table_pack(tacit_records_t **records,
-                                                         const tacit_table_t *table, const char *const *names,
-                                                         size_t n_names, size_t n_threads,
-                                                         const char *scratch, tacit_error_t *err);
+
 TACIT_API void tacit_records_free(tacit_records_t *records);
-/** Make record i one that adds nothing to any release: its columns are NaN, and so it counts nowhere
- * (tacit/door.h). */
-TACIT_API void tacit_records_leave_out(tacit_records_t *records, size_t i);
+
 /** Store x, shape (n_columns), as record i (rounded to float32). Distinct records may be set from distinct
  * threads. */
 TACIT_API void tacit_records_set(tacit_records_t *records, size_t i, const double *x);
-/** Store x, shape (n), as column j of records first .. first + n - 1 (rounded to float32). Distinct records,
- * as above. */
-TACIT_API void tacit_records_set_column(tacit_records_t *records, size_t first, size_t n, size_t j,
-                                        const double *x);
-/** The folder that the records are in a file of, or NULL if they are in memory. */
-TACIT_API const char *tacit_records_scratch(const tacit_records_t *records);
-/** Blocks [from, to) are looked at next, so that they can be read ahead; without effect on records in memory.
- */
-TACIT_API void tacit_records_need(const tacit_records_t *records, size_t from, size_t to);
-/** Blocks [from, to) are not looked at soon and may leave memory; they keep their values. As above. */
-TACIT_API void tacit_records_drop(const tacit_records_t *records, size_t from, size_t to);
-/**
- * Declare which records form a unit of privacy: unit u is records offsets[u] .. offsets[u+1]-1.
- * Copies. offsets[0] == 0, non-decreasing, offsets[n_units] == n.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_records_set_units(tacit_records_t *records,
-                                                                const size_t *offsets, size_t n_units,
-                                                                tacit_error_t *err);
-TACIT_API size_t tacit_records_n(const tacit_records_t *records);
-TACIT_API size_t tacit_records_n_columns(const tacit_records_t *records);
-TACIT_API size_t tacit_records_n_blocks(const tacit_records_t *records);
-/** Block b, shape (n_columns, 16); borrowed. */
-TACIT_API const float *tacit_records_block(const tacit_records_t *records, size_t b);
-/** Unit offsets or NULL when every record is its own unit. */
-TACIT_API const size_t *tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units);
 
 /**
  * A part of a vector in a sparse form: how one number of a record, a row, meets the numbers of the vector, x
@@ -391,7 +322,6 @@ typedef struct tacit_piece {
   size_t stride;    /**< gather: >= 1 */
   double first;     /**< gather */
 } tacit_piece_t;
-
 #ifdef __cplusplus
 }
 #endif

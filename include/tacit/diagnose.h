@@ -52,17 +52,9 @@ typedef struct tacit_findings {
   tacit_finding_t items[TACIT_MAX_FINDINGS];
 } tacit_findings_t;
 
-/**
- * Look for what makes draws unusable: chains that do not move, disagree, drift, or have few effective draws
- * [Vehtari2021]. A function of the draws alone: publishable where they are.
- * @param[in] labels shape (draws->n_reported).
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose(const tacit_draws_t *draws, const char *const *labels,
-                                                       tacit_findings_t *findings, tacit_error_t *err);
-
 /* ---- checks of what a fit rests on: statistics that are public or released ---- */
 
-/** All checks; see tacit_check_info(). */
+/** All checks. */
 typedef enum tacit_check_id {
   TACIT_CHECK_FAR = 0,
   TACIT_CHECK_MEAN_AT_EDGE,
@@ -94,23 +86,6 @@ typedef enum tacit_check_id {
   TACIT_N_CHECKS
 } tacit_check_id_t;
 
-/** What a check means. A problem makes results unusable; a warning marks what is wide or uncertain, not
- * wrong. */
-typedef struct tacit_check_info {
-  const char *name;      /**< "mean-at-edge" */
-  const char *statistic; /**< what is compared, in words */
-  tacit_severity_t severity;
-  double threshold;
-  bool is_below;      /**< flagged below the threshold, else above it */
-  double false_alarm; /**< share of fits of easy data that it flags, measured (experiments/honesty) */
-  const char *what;   /**< of a finding, after the term; %.3g is the statistic */
-  const char *advice;
-} tacit_check_info_t;
-
-TACIT_API const tacit_check_info_t *tacit_check_info(tacit_check_id_t id);
-/** NULL: there is none of that name. */
-TACIT_API const tacit_check_info_t *tacit_check_find(const char *name, tacit_check_id_t *id);
-
 enum { TACIT_MAX_CHECKS = 2048 };
 
 /** One statistic; term: the reported quantity that it is about, or SIZE_MAX: the whole fit, or `subject`, if
@@ -127,18 +102,9 @@ typedef struct tacit_checks {
   tacit_check_t items[TACIT_MAX_CHECKS];
 } tacit_checks_t;
 
-/** No effect where the list is full, or the statistic is no number. */
-TACIT_API void tacit_checks_add(tacit_checks_t *checks, tacit_check_id_t id, size_t term, double statistic);
-/** The same of what is no reported quantity; its name is cut where it is too long. */
-TACIT_API void tacit_checks_add_of(tacit_checks_t *checks, tacit_check_id_t id, const char *subject,
-                                   double statistic);
-TACIT_API bool tacit_check_is_flagged(const tacit_check_t *check);
 /** True if one of them says that there must be no intervals: the fit ended far from where its releases lead.
  */
 TACIT_API bool tacit_checks_forbid_intervals(const tacit_checks_t *checks);
-/** Add to `findings` what is flagged; labels has shape (n_labels). */
-TACIT_API void tacit_diagnose_checks(const tacit_checks_t *checks, const char *const *labels, size_t n_labels,
-                                     tacit_findings_t *findings);
 
 enum { TACIT_MAX_EVIDENCE = 256 };
 
@@ -203,15 +169,11 @@ typedef struct tacit_diagnostics {
   double values[TACIT_N_DIAGNOSTICS];
 } tacit_diagnostics_t;
 
-/** What may be published: there is no place for anything else. Made by tacit_diagnostics_publish(). */
+/** What may be published: there is no place for anything else. */
 typedef struct tacit_published {
   double values[TACIT_N_PUBLISHABLE];
 } tacit_published_t;
 
-/** All NaN, but for what a run's tally says. */
-TACIT_API tacit_diagnostics_t tacit_diagnostics_of(const tacit_sampler_tally_t *tally);
-/** The values whose row in the table says TACIT_PUBLISHABLE; NaN for the others. */
-TACIT_API tacit_published_t tacit_diagnostics_publish(const tacit_diagnostics_t *diagnostics);
 /**
  * All that is wrong with a fit, in one list, problems first: what the terminal, tacit diagnose and the report
  * all say. published and checks may be NULL.
@@ -221,25 +183,13 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_diagnose_fit(const tacit_draws_t *
                                                            const struct tacit_published *published,
                                                            const tacit_checks_t *checks,
                                                            tacit_findings_t *findings, tacit_error_t *err);
+
 /** What was looked at, for those in whom nothing wrong was seen: "R-hat, effective draws, ..."; at most n
  * bytes, the end included. */
 TACIT_API void tacit_findings_looked_at(const tacit_checks_t *checks, size_t n, char *text);
+
 /** How many kinds of trouble that were. */
 TACIT_API size_t tacit_findings_n_looked_at(const tacit_checks_t *checks);
-/** Add to `findings` what the sampler itself tells: few acceptances, noise in the test, drowned gradients,
- * divergences. */
-TACIT_API void tacit_diagnose_sampler(const tacit_published_t *published, tacit_findings_t *findings);
-
-/**
- * Squared maximum mean discrepancy, unbiased, Gaussian kernel exp(-||x-y||^2 / (2 s^2))
- * [Gretton2012, Lemma 6].
- * @param[in] x, y  shapes (n_x, dim), (n_y, dim).
- * @param[in] bandwidth  s > 0; 0: the median distance of up to 500 pooled points.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_mmd2(const double *x, size_t n_x, const double *y, size_t n_y,
-                                                   size_t dim, double bandwidth, double *mmd2,
-                                                   tacit_error_t *err);
-
 #ifdef __cplusplus
 }
 #endif

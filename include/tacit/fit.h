@@ -113,8 +113,8 @@ typedef struct tacit_fit_choice {
   char reason[768];
   size_t n_iterations; /**< of each chain; of noise-aware: its releases */
   double step_size, penalty_sd, grad_noise, ess, ess_wide, width;
-  double width_poor; /**< noise-aware: what sds of unkind columns are up to, about
-                        (tacit_noise_aware_inflation_poor()); else NAN */
+  double width_poor; /**< noise-aware: what sds are up to, about, of columns of which a two-valued one has 2 %
+                        in its rarer level or one fills a tenth of its bounds; else NAN */
 } tacit_fit_choice_t;
 
 enum { TACIT_FIT_N_CHOICES = 12 };
@@ -133,7 +133,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_compare(tacit_fit_t *fit, doub
 typedef struct tacit_fit_want {
   tacit_relation_t relation;
   double epsilon;      /**< of columns that fill their bounds */
-  double epsilon_poor; /**< of columns as unkind as tacit_noise_aware_inflation_poor() assumes */
+  double epsilon_poor; /**< of columns as unkind as those of tacit_fit_choice_t.width_poor */
 } tacit_fit_want_t;
 
 /**
@@ -173,19 +173,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read(tacit_fit_t *fit, const c
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_source(tacit_fit_t *fit,
                                                               const tacit_data_source_t *source,
                                                               tacit_error_t *err);
-/** The same from an Arrow stream, tacit_table_read_stream(): taken, released exactly once. `watch` may be
- * NULL. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit,
-                                                              struct ArrowArrayStream *stream,
-                                                              const tacit_stream_watch_t *watch,
-                                                              tacit_error_t *err);
-/**
- * The same with records from elsewhere: a table that was read by tacit_fit_schema() with (at least)
- * tacit_fit_columns(). Takes the table, also on failure. `notes` may be NULL.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table,
-                                                             const tacit_table_notes_t *notes,
-                                                             tacit_error_t *err);
 /** What reading a table needs; settles all settings. Borrowed from the fit. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_columns(tacit_fit_t *fit, const tacit_schema_t **schema,
                                                           const char *const **columns, size_t *n_columns,
@@ -301,8 +288,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_combine(tacit_fit_t **fit, con
                                                           size_t n, bool is_disjoint, tacit_error_t *err);
 /**
  * Let effects differ between the sites of tacit_fit_combine(): each site's normal around mean effects, which
- * are reported, followed by the sds between sites and by each site's own effects
- * (tacit_noise_aware_combine()).
+ * are reported, followed by the sds between sites and by each site's own effects.
  * @param between  scale of the half-normal prior of those sds, for one sd of a feature or between two levels,
  * on the scale of the linear predictor, of a gaussian in sds of the response: 0.01 to 100. 0.5 [Rover2021]
  * has median 0.34: most sites' odds ratios within a factor of 2 of the mean one.
@@ -377,7 +363,7 @@ typedef struct tacit_fit_check {
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path,
                                                               const char *schema, tacit_error_t *err);
 /**
- * Reserve, release (tacit_curator_release_fit_check(), of programs tacit_curator_release_pit(), the whole
+ * Reserve, release (counts and residuals in bins, of programs the shape of their responses, too; the whole
  * budget), settle. Bins of predictions are tenths of the fit's pseudo-population.
  * @param[in]  by  label of a term, of programs a column that records have, whose bins get residuals of their
  * own, for a quarter of the budget; NULL: none.
@@ -423,7 +409,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_privacy_json(const tacit_fit_t
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_releases_json(const tacit_fit_t *fit, char **text,
                                                                 tacit_error_t *err);
 /**
- * Write the report (tacit_report_write()) into a new directory; NULL: that of the setting `out`, which the
+ * Write the report into a new directory; NULL: that of the setting `out`, which the
  * run made before its first charge, or the directory of a fit that did not end and was reopened.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_fit_write(tacit_fit_t *fit, const char *path,
@@ -460,7 +446,6 @@ typedef enum tacit_fit_text {
 } tacit_fit_text_t;
 
 TACIT_API const char *tacit_fit_text(const tacit_fit_t *fit, tacit_fit_text_t which);
-
 #ifdef __cplusplus
 }
 #endif

@@ -86,7 +86,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_infer_statement(const tacit_infer_
                                                               tacit_error_t *err);
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_infer_privacy_json(const tacit_infer_t *infer, char **text,
                                                                  tacit_error_t *err);
-/** Write the report (tacit_report_write()) into a new directory; NULL: that of the setting `out`. */
+/** Write the report into a new directory; NULL: that of the setting `out`. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_infer_write(const tacit_infer_t *infer, const char *path,
                                                           tacit_error_t *err);
 

@@ -131,7 +131,7 @@ TACIT_API double tacit_ledger_epsilon_left(const tacit_ledger_state_t *state);
 /**
  * Epsilon, rounded up, that a run of these events takes of a ledger at that delta: that of the Gaussian
  * releases which dominate them whatever else is run (docs/theory.md, section 9.11). More than by themselves,
- * unless all are Gaussian; INFINITY for events that a ledger does not take, tacit_filter_check(), and where
+ * unless all are Gaussian; INFINITY for events that a ledger does not take, and where
  * memory runs out.
  */
 TACIT_API double tacit_ledger_price(const tacit_event_t *events, size_t n_events, double delta);
@@ -157,7 +157,7 @@ typedef struct tacit_spend_request {
   const char *unit;  /**< that they protect, as in tacit_ledger_terms_t, not NULL; must be the ledger's */
   uint64_t max_rows; /**< with at most so many rows; must be the ledger's */
   const char *purpose, *artefact; /**< public texts; may be "" */
-  const tacit_event_t *events;    /**< all that the run can release, each as tacit_filter_check() takes it;
+  const tacit_event_t *events;    /**< all that the run can release, each of a kind that a ledger takes;
                                        shape (n_events), 1 .. TACIT_LEDGER_MAX_EVENTS */
   size_t n_events;
 } tacit_spend_request_t;

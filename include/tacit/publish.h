@@ -53,11 +53,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_publish_read(tacit_publish_t *publ
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_publish_read_source(tacit_publish_t *publish,
                                                                   const tacit_data_source_t *source,
                                                                   tacit_error_t *err);
-/** The same from an Arrow stream: taken, released exactly once. `watch` may be NULL. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish,
-                                                                  struct ArrowArrayStream *stream,
-                                                                  const tacit_stream_watch_t *watch,
-                                                                  tacit_error_t *err);
 /**
  * The columns that reading takes, shape (*n), and the schema, for whoever hands out a stream of them; settles
  * all settings. Borrowed from the release.
@@ -88,7 +83,6 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_publish_write(const tacit_publish_
 
 /** Why the ledger keeps all that was reserved, or "". */
 TACIT_API const char *tacit_publish_unsettled(const tacit_publish_t *publish);
-
 #ifdef __cplusplus
 }
 #endif

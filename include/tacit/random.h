@@ -51,99 +51,6 @@ TACIT_API void tacit_noise_free(tacit_noise_t *noise);
 /** True if the key came from the operating system, or from tacit_noise_new_with_key()'s caller. */
 TACIT_API bool tacit_noise_is_secret(const tacit_noise_t *noise);
 
-/**
- * Draw independent integers distributed exactly as round(N(0, sd^2)):
- *
- *     P(K = k) = Phi((k + 1/2)/sd) - Phi((k - 1/2)/sd)            for the real number sd
- *
- * No floating-point approximation enters: a lazily refined exact normal deviate
- * [Karney2016, Algorithm N] is multiplied by sd in integer arithmetic until the
- * integer nearest to the product is decided.
- *
- * @param[in]  sd   finite, 2^-20 <= sd <= 2^52; the double is taken as an exact real number.
- * @param[in]  n    number of draws, >= 0.
- * @param[out] out  shape (n). Set to zero on failure.
- * @return TACIT_ERR_ARGUMENT outside the range of sd; TACIT_ERR_NOISE if random bits fail (the source then
- * fails for good) or in a forked child.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd,
-                                                                     size_t n, int64_t *out,
-                                                                     tacit_error_t *err);
-
-/**
- * Draw independent integers distributed exactly as round(L), L of density exp(-|x| / scale) / (2 scale):
- *
- *     P(0) = 1 - e^(-1 / (2 scale)),     P(k) = sinh(1 / (2 scale)) e^(-|k| / scale)
- *
- * so that an integer plus this noise is the rounding of that integer plus Laplace noise. By comparisons of
- * whole numbers alone.
- *
- * @param[in]  scale  1 <= scale <= 2^52; the double is taken as an exact real number.
- * @param[out] out    shape (n). Set to zero on failure. Errors: as tacit_noise_rounded_gaussian().
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_rounded_laplace(tacit_noise_t *noise, double scale,
-                                                                    size_t n, int64_t *out,
-                                                                    tacit_error_t *err);
-/** The same with weights e^(-|k| / scale) [Canonne2020, algorithm 2]; 2^-8 <= scale <= 2^52. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_discrete_laplace(tacit_noise_t *noise, double scale,
-                                                                     size_t n, int64_t *out,
-                                                                     tacit_error_t *err);
-/**
- * The same with weights e^(-k^2 / (2 s^2)) [Canonne2020, algorithm 3]; s^2 is sigma^2 rounded up to a
- * fraction, by a relative 2^-45 at most. 2^-4 <= sigma <= 2^26.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_discrete_gaussian(tacit_noise_t *noise, double sigma,
-                                                                      size_t n, int64_t *out,
-                                                                      tacit_error_t *err);
-
-/*
- * Secret bits, counts and subsets with exact probabilities, by comparisons of whole numbers alone. Errors of
- * all: as above.
- */
-
-/** A bit that is true with probability numerator / denominator; denominator > 0, numerator <= denominator. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_ratio_bit(tacit_noise_t *noise, uint64_t numerator,
-                                                              uint64_t denominator, bool *bit,
-                                                              tacit_error_t *err);
-/** A bit that is true with probability exp(-exponent / 2^32) [Canonne2020a, Algorithm 1]. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_exp_bit(tacit_noise_t *noise, uint64_t exponent,
-                                                            bool *bit, tacit_error_t *err);
-/** A bit that is true with probability 1 / (1 + exp(-log_odds / 2^32)). */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_logistic_bit(tacit_noise_t *noise, int64_t log_odds,
-                                                                 bool *bit, tacit_error_t *err);
-/**
- * A bit that is true with probability min(1, exp(l + N(0, sigma^2) - sigma^2 / 2)), l = log_ratio / 2^32, |l|
- * <= 2^30; the noise is rounded to a multiple of 2^-32. sigma as for tacit_noise_rounded_gaussian(), in units
- * of 2^-32.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_penalty_bit(tacit_noise_t *noise, double sigma,
-                                                                int64_t log_ratio, bool *bit,
-                                                                tacit_error_t *err);
-/** The same with probability a(l) of docs/theory.md, section 13: kappa from 0.05 to 2, cap above 0 and at
- * most 0.999. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_arcsine_bit(tacit_noise_t *noise, double kappa,
-                                                                double cap, int64_t log_ratio, bool *bit,
-                                                                tacit_error_t *err);
-/** n such bits of their own numerators, shape (n), and one denominator. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_ratio_bits(tacit_noise_t *noise, size_t n,
-                                                               const uint64_t *numerators,
-                                                               uint64_t denominator, bool *bits,
-                                                               tacit_error_t *err);
-/** n integers uniform on 0 .. limit - 1; limit > 0. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_below(tacit_noise_t *noise, uint64_t limit, size_t n,
-                                                          uint64_t *out, tacit_error_t *err);
-/**
- * A subset of n elements, each in it independently with probability rate / 2^32.
- * @param[in]  rate at most 2^32.
- * @param[out] mask shape ((n + 63) / 64): bit i % 64 of word i / 64; bits past the last are 0.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, size_t n,
-                                                           uint64_t *mask, tacit_error_t *err);
-/** A Poisson number with mean mean / 2^32, any, in time that grows with it [Duchon2016]; or by its
- * distribution function. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_poisson(tacit_noise_t *noise, uint64_t mean,
-                                                            uint64_t *out, tacit_error_t *err);
-
 /** Generator for the sampler's own moves. Opaque. */
 typedef struct tacit_rng tacit_rng_t;
 
@@ -153,31 +60,61 @@ typedef struct tacit_rng tacit_rng_t;
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_rng_new(tacit_rng_t **rng, const unsigned char key[32],
                                                       uint64_t stream, tacit_error_t *err);
+
 /** Fill a key from the operating system's generator. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_rng_key_from_system(unsigned char key[32], tacit_error_t *err);
+
 /** Derive a key from a seed (repeatable runs). */
 TACIT_API void tacit_rng_key_from_seed(unsigned char key[32], uint64_t seed);
+
 /** Overwrite a key that is no longer needed. */
 TACIT_API void tacit_rng_key_wipe(unsigned char key[32]);
+
 TACIT_API void tacit_rng_free(tacit_rng_t *rng);
 
 TACIT_API uint64_t tacit_rng_bits(tacit_rng_t *rng);
+
 /** Draw from Uniform(0, 1), never 0 or 1: (k + 1/2) 2^-52 for a 52-bit k (with 53 bits, the last would be 1).
  */
 TACIT_API double tacit_rng_uniform(tacit_rng_t *rng);
+
 /** Draw from N(0, 1), accurate to double rounding in the body and to 8 sd and beyond in the tails. */
 TACIT_API double tacit_rng_normal(tacit_rng_t *rng);
+
 /** Draw n of them, the same numbers as n single draws, without the cost of n calls. @param[out] out shape
  * (n). */
 TACIT_API void tacit_rng_normals(tacit_rng_t *rng, size_t n, double *out);
+
 /** Draw n from Uniform(0, 1), the same numbers as n single draws. @param[out] out shape (n). */
 TACIT_API void tacit_rng_uniforms(tacit_rng_t *rng, size_t n, double *out);
+
 /** Draw n independent words of 32 bits. */
 TACIT_API void tacit_rng_halves(tacit_rng_t *rng, size_t n, uint32_t *out);
+
 /** Draw from Exp(1). */
 TACIT_API double tacit_rng_exponential(tacit_rng_t *rng);
+
 /** Draw an integer uniform on 0 .. n-1 without modulo bias; n >= 1. */
 TACIT_API uint64_t tacit_rng_below(tacit_rng_t *rng, uint64_t n);
+
+/* ---- decisions (theorem 3): only a bit leaves; sums are log ratios in units of 2^-32 ---- */
+
+/** How a proposal with log acceptance ratio l is accepted; all are balanced, a(l) = e^l a(-l). */
+typedef enum tacit_accept_kind {
+  TACIT_ACCEPT_BARKER = 0, /**< 1 / (1 + e^-l), no noise */
+  TACIT_ACCEPT_PENALTY,    /**< min(1, exp(l + N(0, sigma^2) - sigma^2 / 2)) */
+  TACIT_ACCEPT_PROBIT, /**< the same with a sigma for each pair: rule.sigma times its own sensitivity f c */
+  TACIT_ACCEPT_ARCSINE /**< sin^2 of an angle linear in l, capped: the rule of least information
+                          (docs/theory.md) */
+} tacit_accept_kind_t;
+
+typedef struct tacit_accept_rule {
+  tacit_accept_kind_t kind;
+  double max_bound; /**< largest clip, in log ratios: what every bit is charged for */
+  double sigma;     /**< penalty, probit */
+  double kappa;     /**< arcsine: the square root of the information, from 0.05 to 2 */
+  double cap;       /**< arcsine: the largest acceptance, at most 0.999 */
+} tacit_accept_rule_t;
 
 #ifdef __cplusplus
 }

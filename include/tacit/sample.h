@@ -8,8 +8,8 @@
 
 #include "tacit/account.h"
 #include "tacit/base.h"
-#include "tacit/curator.h"
 #include "tacit/draws.h"
+#include "tacit/random.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,8 +39,8 @@ typedef struct tacit_method {
   const char *name; /**< "noise-aware", "dp-hmc", "dp-mala", "rwmh", ... */
   bool is_private;  /**< needs a budget; the others need an exposed curator */
   bool is_exact;    /**< the invariant distribution is the posterior when nothing is clipped */
-  bool is_one_off; /**< no chain of releases: run by tacit_noise_aware_fit() (tacit/noise_aware.h), refused by
-                      the functions here */
+  bool is_one_off;  /**< no chain of releases: run by tacit_fit_run(), refused by
+                       the functions here */
   const char *summary;
 } tacit_method_t;
 
@@ -82,9 +82,11 @@ typedef struct tacit_sampler_settings {
   tacit_barker_test_t barker_test; /**< dp-barker-vcorr */
   double ratio_variance; /**< dp-barker-vcorr: C, up to which noise is added to the log ratio; (0, 1000] */
   double friction;       /**< dp-sghmc, dp-sgnht, sghmc: in units of the metric, > 0 */
-  double intensity;      /**< dp-fast-mh, tunamh: see tacit_minibatch_rule_t */
-  double max_batch;      /**< dp-fast-mh, tunamh: likewise */
-  double n_public;       /**< dp-fast-mh, tunamh: likewise */
+  double intensity; /**< dp-fast-mh, tunamh: in log-ratio units: about the ratio bound or more keeps the cost
+                       of a decision near that of all records */
+  double max_batch; /**< dp-fast-mh, tunamh: where n_public (intensity + ratio bound) is not below it, all
+                       records are looked at */
+  double n_public;  /**< dp-fast-mh, tunamh: public number of records, or a nominal one */
 
   double noise_multiplier_grad;  /**< tau_g: noise_sd = tau_g * f * b */
   double noise_multiplier_ratio; /**< tau_l: noise_sd = tau_l * f * c */

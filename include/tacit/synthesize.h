@@ -1,7 +1,7 @@
 /**
  * @file synthesize.h
  * Rows that nobody is: features as the released moments of a fit by method noise-aware tell of them,
- * responses from its posterior predictive; or rows of the table that noisy margins tell (tacit/tables.h).
+ * responses from its posterior predictive; or rows of the table that noisy margins tell.
  * Nothing but releases, draws and public settings enters: no records, no privacy cost (docs/releases.md).
  */
 #ifndef TACIT_SYNTHESIZE_H

@@ -2,7 +2,7 @@
  * No record is near. */
 #include "core.h"
 
-#include "tacit/program.h"
+#include "tacit/model.h"
 #include "tacit/report.h"
 
 /* statement(directory or None, ledger or None, "text", "html" or "json") */

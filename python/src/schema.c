@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "tacit/program.h"
+#include "tacit/model.h"
 
 /* schema_draft(data, is the first row a header?) -> YAML */
 PyObject *core_schema_draft(PyObject *self, PyObject *args) {

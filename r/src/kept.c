@@ -2,7 +2,7 @@
 #include "tacit_r.h"
 
 #include <string.h>
-#include <tacit/program.h>
+#include <tacit/model.h>
 #include <tacit/report.h>
 #include <tacit/synthesize.h>
 

@@ -3,7 +3,7 @@
 #include "tacit_r.h"
 
 #include <string.h>
-#include <tacit/program.h>
+#include <tacit/model.h>
 
 SEXP r_schema_draft(SEXP data) {
   struct ArrowArrayStream stream = {0};

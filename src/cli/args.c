@@ -270,8 +270,3 @@ bool cli_is_standard_input(const char *path) {
          (stat(path, &data) == 0 && !S_ISREG(data.st_mode) && fstat(STDIN_FILENO, &input) == 0 &&
           data.st_dev == input.st_dev && data.st_ino == input.st_ino);
 }
-
-bool cli_is_program(const char *model) {
-  size_t length = strlen(model);
-  return length > 5 && strcmp(model + length - 5, ".stan") == 0;
-}

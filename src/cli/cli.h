@@ -84,8 +84,6 @@ cli_option_t cli_option(const cli_command_t *command, size_t i);
 bool cli_require(const cli_args_t *args, const char *const *names, size_t n);
 /* Do records come from there: "-", "/dev/stdin"? */
 bool cli_is_standard_input(const char *path);
-/* Is a model a program, FILE.stan, rather than a formula? */
-bool cli_is_program(const char *model);
 
 bool cli_is_given(const cli_args_t *args, const char *name);
 /* Last value given, else the default, else NULL. */

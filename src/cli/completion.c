@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "tacit/program.h"
+#include "program/program.h"
 #include "tacit/sample.h"
 
 /* Commands of two words, "schema check", are completed word by word: the first ones, each once. */

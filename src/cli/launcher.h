@@ -2,7 +2,7 @@
 #ifndef TACIT_CLI_LAUNCHER_H
 #define TACIT_CLI_LAUNCHER_H
 
-#include "tacit/curator.h"
+#include "curator/curator.h"
 
 /* Set rank, number of ranks and sum(); false in a build without MPI. Errors of MPI end all processes. */
 bool cli_mpi_open(tacit_ranks_t *ranks);

@@ -5,8 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/program_read.h"
+#include "formula/model.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 
 /* ---- tacit model check ---- */
 

@@ -3,7 +3,7 @@
 #define TACIT_CLI_PROGRAM_READ_H
 
 #include "cli/cli.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 /*
  * Read the file and what --set, --constants and --records say, for a schema (NULL: the language alone). err

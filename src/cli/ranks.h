@@ -6,7 +6,7 @@
 #define TACIT_CLI_RANKS_H
 
 #include "cli/cli.h"
-#include "tacit/curator.h"
+#include "curator/curator.h"
 
 /* Join the others, if there are any; CLI_OK or an exit status after printing what is wrong. Call once, before
  * any command. */

@@ -1,11 +1,12 @@
-#include "data/collect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "data/collect.h"
 
 #include <string.h>
 
 #include "data/columns.h"
+#include "data/records.h"
 #include "data/table.h"
 
 /* Rows of a window: of little weight beside the records, and enough to be worth the call; a part of what is
@@ -151,6 +152,20 @@ tacit_status_t tacit_records_collect(tacit_records_t **records, tacit_table_t **
   *table = NULL;
   return (is_whole ? by_table : by_windows)(records, table, source, schema, columns, n_columns, packer, notes,
                                             err);
+}
+
+tacit_status_t tacit_data_query_settle(char **query, const tacit_settings_t *settings, tacit_error_t *err) {
+  const char *text = tacit_settings_text(settings, "query");
+  tacit_data_source_t source = {.path = tacit_settings_text(settings, "data")};
+  *query = NULL;
+  if (text == NULL) {
+    return TACIT_OK;
+  }
+  if (source.path != NULL && !tacit_data_source_is_query(&source)) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
+                           "--query only goes with a database, --data odbc:NAME");
+  }
+  return tacit_query_read(text, query, err);
 }
 
 tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source,

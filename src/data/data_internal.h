@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "data/encoding.h"
+#include "data/records.h"
 #include "tacit/arrow.h"
-#include "tacit/data.h"
 
 /* One field of a CSV record; text is valid until the next record is read, and is not NUL-terminated. */
 typedef struct tacit_csv_field {

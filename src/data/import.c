@@ -233,17 +233,3 @@ tacit_status_t tacit_table_import(const char *path, const tacit_schema_t *schema
                                   tacit_table_notes_t *notes, tacit_error_t *err) {
   return tacit_table_import_source(&(tacit_data_source_t){.path = path}, schema, directory, notes, err);
 }
-
-tacit_status_t tacit_table_import_watched(const char *path, const tacit_schema_t *schema,
-                                          const char *directory, const tacit_stream_watch_t *watch,
-                                          tacit_table_notes_t *notes, tacit_error_t *err) {
-  return tacit_table_import_source(&(tacit_data_source_t){.path = path, .watch = watch}, schema, directory,
-                                   notes, err);
-}
-
-tacit_status_t tacit_table_import_stream(struct ArrowArrayStream *stream, const tacit_schema_t *schema,
-                                         const char *directory, const tacit_stream_watch_t *watch,
-                                         tacit_table_notes_t *notes, tacit_error_t *err) {
-  return tacit_table_import_source(&(tacit_data_source_t){.stream = stream, .watch = watch}, schema,
-                                   directory, notes, err);
-}

@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "data/columns.h"
+#include "data/records.h"
 
 /* Shares of clamped values from which bounds are more likely wrong than values. */
 static const double share_much = 0.05;

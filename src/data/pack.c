@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "data/columns.h"
 #include "data/pack.h"
+#include "data/records.h"
 
 enum {
   PART_BLOCKS = 2048

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "data/collect.h"
 #include "data/pack.h"
+#include "data/records.h"
 
 struct tacit_records {
   float *data;

@@ -1,5 +1,6 @@
 /* What can be said of a schema, and of records beside it: of the schema to anybody, of records to whoever
  * holds them. */
+#include "data/records.h"
 #include "data/schema_internal.h"
 
 /* From the schema alone. */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "data/records.h"
 #include "data/schema_internal.h"
 
 void tacit_schema_free(tacit_schema_t *schema) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "data/collect.h"
+#include "data/records.h"
 #include "data/table.h"
 
 void tacit_table_free(tacit_table_t *table) {

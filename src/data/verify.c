@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/columns.h"
+#include "data/records.h"
 
 enum { STRETCH = 1 << 15 }; /* rows looked at before memory is given back */
 

@@ -2,6 +2,7 @@
  * Events, accountants and budgets: what is refused, that refusals charge nothing, and that no sequence of
  * charges passes a budget.
  */
+#include "account/account.h"
 #include "base/memory.h"
 #include "support.h"
 

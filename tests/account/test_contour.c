@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "account/contour.h"
 
 static const tacit_direction_t directions[] = {TACIT_DIRECTION_REMOVE, TACIT_DIRECTION_ADD};

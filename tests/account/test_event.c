@@ -1,4 +1,5 @@
 /* Events: their text, and how often one may be repeated within a guarantee. */
+#include "account/account.h"
 #include "support.h"
 
 static void test_event_parse(void **state) {

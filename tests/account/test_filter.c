@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "account/bit.h"
 #include "account/filter.h"
 #include "support.h"

@@ -6,6 +6,7 @@
 
 #include <float.h>
 
+#include "account/account.h"
 #include "reference.h"
 
 static void test_erfcx_matches_reference(void **state) {

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "account/account.h"
 #include "support.h"
 
 static const char *const specs[] = {"barker-bit:sensitivity=0.1,rho=0.5,together=8",

@@ -2,6 +2,7 @@
  * several releases. */
 #include "support.h"
 
+#include "account/account.h"
 #include "account/renyi.h"
 
 static tacit_guarantee_t delta_at(const char *spec, uint64_t count, tacit_relation_t relation,

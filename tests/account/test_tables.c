@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "tables.h"
 
 static void test_delta_table(void **state) {

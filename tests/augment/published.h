@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "tacit/augment.h"
+#include "augment/augment.h"
 
 #define DISTRIBUTION(kind, s, r, lo, up)                                                                     \
   { .noise = TACIT_RELEASE_##kind, .scale = (s), .rounded = (r), .lower = (lo), .upper = (up) }

@@ -7,7 +7,7 @@
 
 #include "augment/published.h"
 #include "augment/support.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 enum { MOST_RECORDS = 8, GRID = 50, MOST_SUM = 2 * GRID * MOST_RECORDS + 1 };
 

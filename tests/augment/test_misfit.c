@@ -7,7 +7,7 @@
 
 #include "augment/published.h"
 #include "augment/support.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 enum { N = 40, MOST_VALUES = 3, N_LOOKS = 60 };
 

@@ -7,7 +7,7 @@
 
 #include "augment/published.h"
 #include "augment/support.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 enum { MAX_CELLS = 6, MAX_VALUES = 8, N_GRID = 400 };
 

@@ -30,16 +30,19 @@ ALLOWED = {
     "fit": {"base", "random", "draws", "releases", "data", "formula", "program", "account", "ledger", "curator", "sample", "noise_aware", "diagnose",
             "report"},
 }
-HEADERS = {  # public headers; a header may include only these, so that nothing slips in behind it
-    "base": set(), "random": {"base"}, "draws": {"base"}, "releases": {"base"}, "data": {"base"}, "formula": {"base"},
-    "program": {"base", "data", "formula"},
-    "account": {"base"}, "ledger": {"account", "base"}, "door": {"base"}, "curator": {"base", "door"},
-    "sample": {"account", "base", "curator", "draws"},
-    "augment": {"base", "draws"}, "tables": {"augment", "base", "draws"},
-    "noise_aware": {"account", "base", "diagnose", "draws", "formula", "releases"},
-    "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws", "releases"},
+HEADERS = {  # of include/tacit; a header may include only these, so that nothing slips in behind it
+    "base": set(), "random": {"base"}, "draws": {"base"}, "data": {"base"}, "formula": {"base"},
+    "account": {"base"}, "ledger": {"account", "base"}, "curator": {"base"},
+    "sample": {"account", "base", "draws", "random"}, "augment": {"base", "draws"},
+    "diagnose": {"base", "draws"}, "report": {"account", "base", "diagnose", "draws"},
     "publish": {"base", "data"}, "infer": {"base", "draws"},
     "fit": {"account", "base", "curator", "data", "diagnose", "draws"}, "predict": {"base", "data", "diagnose", "report"}, "synthesize": {"base"},
+}
+SHARED = {  # and what a module shows the others, which is not installed
+    "random/noise": {"base"}, "releases/releases": {"base"}, "data/records": {"base"}, "formula/model": {"base"}, "program/program": {"base", "formula"},
+    "door/door": {"base", "random"}, "curator/curator": {"base", "door"}, "augment/augment": {"base", "draws"}, "tables/tables": {"augment", "base", "draws"},
+    "noise_aware/noise_aware": {"account", "base", "diagnose", "draws", "formula", "releases"},
+    "account/account": set(), "diagnose/diagnose": {"base", "draws"}, "report/report": {"account", "base", "diagnose", "draws", "releases"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
 root = pathlib.Path(sys.argv[1])
@@ -68,6 +71,27 @@ for module, allowed in ALLOWED.items():
     header = root / "include" / "tacit" / f"{'model' if module == 'formula' else module}.h"
     if header.exists():
         check(header, module, HEADERS[module])
+for name, allowed in SHARED.items():
+    module = name.partition("/")[0]
+    check(root / f"{PLACE[module]}/{name.partition('/')[2]}.h", module, allowed)
+
+# Whatever a task includes, by way of other headers too, the boundary shows it the door's declarations alone, without which it cannot speak of the curator's.
+headers = {f"{path.parent.name}/{path.name}": path for path in [*root.glob("src/**/*.h"), *root.glob("include/tacit/*.h")]}
+
+
+def reached(path, seen):
+    for name in re.findall(r'#\s*include\s+"([\w/]+\.h)"', path.read_text()):
+        if name in headers and name not in seen:
+            seen.add(name)
+            reached(headers[name], seen)
+    return seen
+
+
+for path in sorted(root.glob("src/task/**/*.[ch]")):
+    errors += [f"{path}: a task reaches {name}" for name in sorted(reached(path, set()))
+               if "boundary" in headers[name].parts and name != "door/door.h"]
+errors += [f"{path}: tacit/plugin.h is for plug-ins, not for the library" for path in sorted(root.glob("src/**/*.[ch]"))
+           if '"tacit/plugin.h"' in path.read_text()]
 
 # docs/architecture.md says the same: a row for every folder that there is, and in it what the folder may include.
 page = (root / "docs" / "architecture.md").read_text()

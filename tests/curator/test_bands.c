@@ -1,5 +1,6 @@
 /* Bands of lengths: in which a unit is, what it adds there, how far neighbours are apart, and that noise is
  * what was charged. */
+#include "data/records.h"
 #include "row_testing.h"
 
 enum { D = 3, MAX_UNIT = 4, N_BANDS = 4, N = D + 2, N_PACKED = N * (N + 1) / 2 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "data/records.h"
 #include "support.h"
 
 enum { n_records = 20011, n_features = 7, n_theta = 3, dim = n_features };

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "base/isa.h"
-#include "formula/analytic.h"
+#include "models/analytic.h"
+#include "models/models.h"
 #include "random/tally.h"
 #include "support.h"
 

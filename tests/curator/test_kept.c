@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/records.h"
 #include "support.h"
 
 enum { n_records = 3003, n_features = 5, n_chains = 4, n_rounds = 300 };

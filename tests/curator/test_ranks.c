@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "data/records.h"
 #include "support.h"
 
 enum { n_records = 5003, n_features = 4, dim = n_features, n_theta = 2, most_ranks = 4, n_bits = 12 };

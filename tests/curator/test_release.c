@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/records.h"
 #include "support.h"
 
 static void test_release_is_charged_then_refused(void **state) {

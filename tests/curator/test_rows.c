@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "data/records.h"
 #include "row_testing.h"
 
 enum { max_features = 12, max_rows = 5, max_sums = (max_features + 1) * (max_features + 2) / 2 };

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "data/records.h"
 #include "support.h"
 
 enum { max_dim = 512 };

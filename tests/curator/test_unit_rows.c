@@ -2,6 +2,7 @@
  * rows; and how many rows units have. */
 #include <string.h>
 
+#include "data/records.h"
 #include "support.h"
 
 enum { d = 3, n_units = 400, max_unit = 6, n_products = d * (d + 1) / 2 };
@@ -62,7 +63,7 @@ static void add_product(const double *u, double factor, double *out) {
   }
 }
 
-/* By the definitions in tacit/curator.h. */
+/* By the definitions in curator/curator.h. */
 static void define(const double *data, const size_t *offsets, double *score, double *squares, double *moments,
                    double *information) {
   for (size_t u = 0; u < n_units; u++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "data/records.h"
 #include "support.h"
 
 enum { n_records = 2500, n_theta = 2, max_dim = 64, max_rows = 70 };

@@ -2,6 +2,7 @@
 #include <dirent.h>
 
 #include "arrow_reading.h"
+#include "data/records.h"
 
 static void expect(stream_t *stream, const char *schema, const char *name, const double *expected, size_t n) {
   tacit_table_t *table = read_stream(stream, schema);
@@ -287,7 +288,9 @@ static void test_import_of_a_stream_equals_reading_it(void **state) {
   tacit_table_t *read = read_stream(&stream, text_of_schema), *imported;
   struct ArrowArrayStream arrow = stream_of(&stream);
   tacit_error_t err;
-  assert_ok(tacit_table_import_stream(&arrow, schema, directory, NULL, NULL, &err), err);
+  assert_ok(
+      tacit_table_import_source(&(tacit_data_source_t){.stream = &arrow}, schema, directory, NULL, &err),
+      err);
   assert_true(arrow.release == NULL && is_settled(&stream));
   assert_ok(tacit_table_read(&imported, directory, schema, NULL, 0, NULL, &err), err);
   assert_int_equal(tacit_table_n_rows(imported), tacit_table_n_rows(read));
@@ -296,7 +299,9 @@ static void test_import_of_a_stream_equals_reading_it(void **state) {
   tacit_table_free(imported);
   tacit_table_free(read);
   arrow = stream_of(&stream);
-  assert_int_equal(tacit_table_import_stream(&arrow, schema, directory, NULL, NULL, &err), TACIT_ERR_EXISTS);
+  assert_int_equal(
+      tacit_table_import_source(&(tacit_data_source_t){.stream = &arrow}, schema, directory, NULL, &err),
+      TACIT_ERR_EXISTS);
   assert_true(arrow.release == NULL && stream.n_streams_released == 1); /* though it was never looked at */
   tacit_schema_free(schema);
   DIR *dir = opendir(directory);

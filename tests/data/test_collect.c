@@ -3,6 +3,7 @@
 #include "data/data_testing.h"
 
 #include "data/collect.h"
+#include "data/records.h"
 
 enum { N_COLUMNS = 4 };
 static const char *const columns[N_COLUMNS] = {"x", "k", "s", "y"};

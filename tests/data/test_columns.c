@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/columns.h"
+#include "data/records.h"
 #include "data_testing.h"
 
 static char columns[80], member[128];

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "base/memory.h"
+#include "data/records.h"
 #include "data_testing.h"
 
 static void test_spellings_of_the_same_table_read_alike(void **state) {

@@ -1,6 +1,7 @@
 /* Record blocks: their layout, units, values that are not finite, blocks in a file. */
 #include <dirent.h>
 #include "base/memory.h"
+#include "data/records.h"
 #include "data_testing.h"
 
 static void test_records_layout_and_units(void **state) {

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/columns.h"
+#include "data/records.h"
 #include "data/rules.h"
 #include "data/stat_file.h"
 #include "data_testing.h"

@@ -1,6 +1,7 @@
 /* Records in columns: the schema's rules for values, persons, files as they are shipped. */
 #include "base/memory.h"
 #include "base/pool.h"
+#include "data/records.h"
 #include "data_testing.h"
 
 static void test_rules_for_values(void **state) {

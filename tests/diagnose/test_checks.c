@@ -1,7 +1,7 @@
 /* Checks: the table is whole, verdicts follow thresholds, one list holds everything, problems first. */
 #include <string.h>
 
-#include "tacit/diagnose.h"
+#include "diagnose/diagnose.h"
 #include "testing.h"
 
 static void test_table_is_whole(void **state) {

@@ -1,7 +1,7 @@
 /* Chains made to be wrong in one way each: the finding names it, and sound chains have none. */
 #include <string.h>
 
-#include "tacit/diagnose.h"
+#include "diagnose/diagnose.h"
 #include "tacit/random.h"
 #include "testing.h"
 

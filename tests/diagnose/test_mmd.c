@@ -2,7 +2,8 @@
 #include "testing.h"
 
 #include "base/memory.h"
-#include "tacit/diagnose.h"
+#include "diagnose/diagnose.h"
+#include "models/models.h"
 
 static void test_mmd2_two_points_is_the_formula(void **state) {
   double x[2] = {0, 1}, y[2] = {3, 5}, mmd2;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/records.h"
 #include "door/door_internal.h"
 #include "testing.h"
 

@@ -59,7 +59,7 @@ def faults_of(proofs, project, page, code, header, tests, tried):
     faults += [f"src/boundary/door/{name}: {function} computes a sensitivity or what is charged, and names no theorem"
                for name, function, text in functions if function in silent and RELIES.search(text)]
     releases = set(RELEASES.findall(header))
-    faults += [f"{release} of tacit/door.h is not defined in src/boundary/door, or names no theorem"
+    faults += [f"{release} of door.h is not defined in src/boundary/door, or names no theorem"
                for release in sorted(releases) if release in silent or release not in {function for _, function, _ in functions}]
     named = set(re.findall(r"`([a-z_]+-[a-z_-]+)`", page))
     faults += [f"proofs/README.md names {name}, and no test is called so" for name in sorted(named - tests)]
@@ -100,7 +100,7 @@ def main():
         "project": (root / "proofs/_CoqProject").read_text().split(),
         "page": (root / "proofs/README.md").read_text(),
         "code": {path.name: path.read_text() for path in sorted((root / "src/boundary/door").glob("*.[ch]"))},
-        "header": (root / "include/tacit/door.h").read_text(),
+        "header": (root / "src/boundary/door/door.h").read_text(),
         "tests": tests,
         "tried": {test for error in ERRORS for test in error[4]},
     }

@@ -12,6 +12,7 @@
  * which the last alone counts; features outside of the known norm taken as 1 long; sums of a part in 64 bits.
  */
 #include "contributions.h"
+#include "data/records.h"
 
 /* ---- releases ---- */
 

@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "contributions.h"
+#include "data/records.h"
 
 enum {
   MOST_UNITS = 40,

@@ -6,6 +6,7 @@
 #include "fit/fixture.h"
 
 #include "fit/fit_internal.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 static const char count_columns[] =

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formula/model.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

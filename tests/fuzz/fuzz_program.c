@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formula/model.h"
+#include "program/program.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
-#include "tacit/program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "report/report.h"
 #include "report/report_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

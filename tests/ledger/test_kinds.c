@@ -2,6 +2,7 @@
  * Ledgers that hold decisions and discrete Gaussian releases beside Gaussian ones: what they add up to, how
  * they are settled, and which edits of them are refused.
  */
+#include "account/account.h"
 #include "account/account_internal.h"
 #include "support.h"
 

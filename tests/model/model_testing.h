@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formula/model.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 
 static const char model_testing_schema[] = "dataset: models\n"
                                            "columns:\n"

@@ -1,7 +1,8 @@
 /* Packing: the features and responses of records, the same on any number of threads, inside the cube. */
+#include "base/isa.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/isa.h"
+#include "data/records.h"
 #include "model_testing.h"
 
 static tacit_table_t *random_table(const tacit_schema_t *schema, size_t n, uint64_t *rng) {

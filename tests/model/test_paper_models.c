@@ -1,6 +1,7 @@
 /* Gaussian mean, banana and mixture: closed forms, gradients, posteriors. */
 #include "base/memory.h"
 #include "model_testing.h"
+#include "models/models.h"
 
 enum { MAX_DIM = 12, N_BLOCKS = 4 };
 

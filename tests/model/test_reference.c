@@ -3,6 +3,7 @@
  * log_prior + sum log_lik of a logistic regression with n = 7874 agree with the posterior's means and
  * sds (Laplace's approximation errs by O(1/sqrt(n)) sd).
  */
+#include "data/records.h"
 #include "model_testing.h"
 
 enum { DIM = 4 };

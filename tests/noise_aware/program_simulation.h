@@ -5,11 +5,12 @@
 
 #include "../program/program_testing.h"
 #include "base/fault.h"
+#include "curator/curator.h"
+#include "data/records.h"
+#include "noise_aware/noise_aware.h"
 #include "program/language.h"
+#include "program/program.h"
 #include "tacit/account.h"
-#include "tacit/curator.h"
-#include "tacit/noise_aware.h"
-#include "tacit/program.h"
 #include "tacit/random.h"
 
 enum { PROGRAM_D = 5 };

@@ -13,11 +13,11 @@
 #include <time.h>
 
 #include "base/fault.h"
+#include "curator/curator.h"
+#include "data/records.h"
+#include "formula/model.h"
+#include "noise_aware/noise_aware.h"
 #include "tacit/account.h"
-#include "tacit/curator.h"
-#include "tacit/data.h"
-#include "tacit/model.h"
-#include "tacit/noise_aware.h"
 #include "tacit/random.h"
 
 enum { SIMULATION_MAX_DIM = 200 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "noise_aware/simulation.h"
 #include "testing.h"
 

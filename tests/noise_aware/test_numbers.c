@@ -6,6 +6,7 @@
  */
 #include <float.h>
 
+#include "data/records.h"
 #include "noise_aware/program_simulation.h"
 #include "noise_aware/simulation.h"
 #include "testing.h"

@@ -2,8 +2,8 @@
 #ifndef TACIT_RESPONSE_TESTING_H
 #define TACIT_RESPONSE_TESTING_H
 
+#include "program/program.h"
 #include "program_testing.h"
-#include "tacit/program.h"
 
 static inline void ok(tacit_status_t status, const tacit_error_t *err) {
   if (status != TACIT_OK) {

@@ -1,8 +1,9 @@
 /* Programs behind the door: the pieces' sums are the gradients' sums, on any number of threads and every
  * instruction set. */
 #include "base/isa.h"
+#include "curator/curator.h"
+#include "data/records.h"
 #include "program_testing.h"
-#include "tacit/curator.h"
 
 static void ok(tacit_status_t status, const tacit_error_t *err) {
   if (status != TACIT_OK) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tacit/program.h"
+#include "program/program.h"
 #include "testing.h"
 
 static tacit_population_t *parse(const char *text) {

@@ -1,8 +1,8 @@
 /* Records that the public bounds allow have a finite density, or the program is refused: cases of both, and
  * what is packed of branches. */
+#include "program/program.h"
 #include "program_testing.h"
 #include "tacit/data.h"
-#include "tacit/program.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "tacit/model.h"
-#include "tacit/program.h"
+#include "formula/model.h"
+#include "program/program.h"
 
 enum { MAX_NUMBERS = 16, LINE = 1024 };
 static const char *reference = REFERENCE;

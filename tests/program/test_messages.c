@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "tacit/program.h"
+#include "program/program.h"
 
 static char *read_all(const char *path) {
   FILE *file = fopen(path, "rb");

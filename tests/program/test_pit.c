@@ -4,10 +4,11 @@
  */
 #include <float.h>
 
+#include "curator/curator.h"
 #include "curator/curator_internal.h"
+#include "data/records.h"
 #include "door/door_internal.h"
-#include "tacit/curator.h"
-#include "tacit/program.h"
+#include "program/program.h"
 #include "testing.h"
 
 enum {

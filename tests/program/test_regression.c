@@ -4,13 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "formula/model.h"
 #include "formula/names.h"
 #include "program/identifier.h"
+#include "program/program.h"
 #include "program/regression.h"
 #include "program/written.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
-#include "tacit/program.h"
 
 static const char schema_text[] = "unit: who\nmax_rows: 2\ncolumns:\n"
                                   "  who: {type: id}\n"

@@ -4,8 +4,9 @@
  */
 #include <float.h>
 
+#include "curator/curator.h"
+#include "data/records.h"
 #include "response_testing.h"
-#include "tacit/curator.h"
 
 static tacit_records_t *records_of(size_t n, size_t n_columns, const float *x) {
   tacit_error_t err;

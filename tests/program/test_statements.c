@@ -1,7 +1,7 @@
 /* Statements that decide what others are carried out, against the same said without them; cumulative
  * distributions against sums and integrals. */
+#include "program/program.h"
 #include "program_testing.h"
-#include "tacit/program.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "random/noise.h"
 #include "random/noise_internal.h"
 #include "random/tables.h"
 #include "statistics.h"

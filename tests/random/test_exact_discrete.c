@@ -4,8 +4,8 @@
  * scale dropped, a run that is one step too long, the half step of the rounding left out, sigma^2 / t left
  * out of the acceptance, a sign that is not fair.
  */
+#include "random/noise.h"
 #include "statistics.h"
-#include "tacit/random.h"
 
 typedef tacit_status_t (*draw_t)(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
                                  tacit_error_t *err);

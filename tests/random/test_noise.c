@@ -12,6 +12,7 @@
 #include <sodium.h>
 
 #include "base/memory.h"
+#include "random/noise.h"
 #include "random/noise_internal.h"
 #include "testing.h"
 

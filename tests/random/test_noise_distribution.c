@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
+#include "random/noise.h"
 #include "rounded_gaussian.h"
-#include "tacit/random.h"
 
 static const double sds[] = {0.5, 1, 3.7, 1000, 0x1p20, 0x1p31};
 enum { N_SDS = sizeof sds / sizeof sds[0] };

@@ -5,6 +5,7 @@
  * caught: 9 words for a normal draw, half the rest for discrete ones, a bit that stops when it is done; a
  * penalty's second bit left out where the first decides.
  */
+#include "random/noise.h"
 #include "random/noise_internal.h"
 #include "testing.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "tacit/report.h"
+#include "report/report.h"
 
 enum { SUPPORT_MAX_NAMES = 64 };
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include "report/report.h"
 
 static void test_write_refuses_what_exists(void **state) {
   sample_run_t *run = sample_run_new(1, 0, 4, 1, false);

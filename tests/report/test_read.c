@@ -3,6 +3,8 @@
 #include "report/folder.h"
 
 #include <jansson.h>
+#include "diagnose/diagnose.h"
+#include "report/report.h"
 
 static char folder[64], path[96];
 static sample_run_t *run;

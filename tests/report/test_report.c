@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <jansson.h>
+#include "diagnose/diagnose.h"
+#include "report/report.h"
 
 static void write_ok(const sample_run_t *run) {
   tacit_error_t err;

@@ -4,6 +4,7 @@
  *     write_report PATH [parameters=N] [chains=N] [draws=N] [warmup=N] [thin=N] [save] [dense|unit] [exposed]
  *         [stopped]
  */
+#include "report/report.h"
 #include "report/support.h"
 
 static size_t number_of(int argc, char **argv, const char *key, size_t otherwise) {

@@ -15,12 +15,12 @@
 
 #include <string.h>
 
-#include "tacit/account.h"
-#include "tacit/curator.h"
-#include "tacit/data.h"
-#include "tacit/random.h"
+#include "curator/curator.h"
 #include "logistic.h"
+#include "random/noise.h"
 #include "sample/sample_internal.h"
+#include "tacit/account.h"
+#include "tacit/data.h"
 #include "testing.h"
 
 #define WRAPPED(result, name, ...)                                                                           \

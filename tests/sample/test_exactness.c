@@ -12,10 +12,11 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "curator/curator.h"
+#include "data/records.h"
+#include "formula/model.h"
+#include "models/models.h"
 #include "tacit/account.h"
-#include "tacit/curator.h"
-#include "tacit/data.h"
-#include "tacit/model.h"
 #include "tacit/random.h"
 #include "tacit/sample.h"
 #include "testing.h"

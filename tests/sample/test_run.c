@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "models/models.h"
 #include "sample/sample_internal.h"
 #include "tacit/account.h"
 #include "tacit/data.h"

@@ -5,11 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/number.h"
+#include "account/account.h"
 #include "account/bellman.h"
 #include "account/composition.h"
 #include "account/renyi.h"
+#include "base/error.h"
+#include "base/number.h"
 
 tacit_status_t tacit_delta_check(double delta, tacit_error_t *err) {
   char number[TACIT_NUMBER_SIZE];

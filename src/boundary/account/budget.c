@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/account.h"
+#include "account/filter.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "account/filter.h"
 
 /* Where charges stand in a schedule. */
 typedef struct schedule {

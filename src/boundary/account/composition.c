@@ -6,10 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "account/account.h"
 #include "account/composition.h"
+#include "account/contour.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "account/contour.h"
 
 typedef struct pairs {
   tacit_pair_t *pairs; /* shape (n) */

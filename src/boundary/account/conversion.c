@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "account/account.h"
 #include "account/account_internal.h"
 
 double tacit_log_below(double delta) { return log(delta) * (1 + 2 * DBL_EPSILON); }

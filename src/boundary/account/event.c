@@ -190,8 +190,6 @@ static const form_t forms[] = {
 
 enum { n_forms = sizeof forms / sizeof forms[0] };
 
-const char *tacit_event_help(size_t i) { return i < n_forms ? forms[i].help : NULL; }
-
 static const form_t *form_of(const tacit_event_t *event) {
   for (size_t i = 0; i < n_forms; i++) {
     if (forms[i].kind == event->kind && forms[i].sampling == event->sampling) {

@@ -10,8 +10,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/error.h"
+#include "account/account.h"
 #include "account/filter.h"
+#include "base/error.h"
 
 /* rho of the Gaussian of which the bit is a post-processing; INFINITY for rules without noise. */
 static double noise_rho(const tacit_event_t *event) {

@@ -8,6 +8,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "account/account.h"
 #include "account/account_internal.h"
 
 static const double unit = 0.5 * DBL_EPSILON;

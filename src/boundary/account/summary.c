@@ -5,9 +5,10 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/error.h"
+#include "account/account.h"
 #include "account/filter.h"
 #include "account/renyi.h"
+#include "base/error.h"
 
 /* ---- the privacy profile ---- */
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "door/door_internal.h"
+#include "random/noise.h"
 
 static const double unit = 0x1p32; /* grid units of a log ratio of one */
 

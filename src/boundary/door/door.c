@@ -7,6 +7,7 @@
 #include "base/isa.h"
 #include "base/memory.h"
 #include "data/pack.h"
+#include "data/records.h"
 #include "door/door_internal.h"
 
 static void measure_range(const void *of, size_t first, size_t last, size_t thread) {

@@ -5,9 +5,9 @@
 
 #include "base/pool.h"
 #include "base/probe.h"
+#include "door/door.h"
 #include "tacit/account.h"
 #include "tacit/data.h"
-#include "tacit/door.h"
 #include "tacit/random.h"
 
 __extension__ typedef __int128 tacit_wide_t;

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/records.h"
 #include "door/door_internal.h"
+#include "random/noise.h"
 #include "random/tally.h"
 
 static const double unit = 0x1p32;

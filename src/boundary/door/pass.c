@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "data/records.h"
 #include "door/door_internal.h"
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }

@@ -1,6 +1,7 @@
 /* Several processes: sums over the records are the only thing that they have to tell each other. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "data/records.h"
 #include "door/door_internal.h"
 
 enum { LIMB_BITS = 40 }; /* three limbs of a 128-bit sum: 2^22 ranks cannot overflow an int64 */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "door/door_internal.h"
+#include "random/noise.h"
 
 tacit_status_t tacit_door_check_ranks(const tacit_door_t *door, tacit_error_t *err) {
   return !door->has_parted ? TACIT_OK

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "data/records.h"
 #include "door/door_internal.h"
 
 /* Functions of n_blocks blocks, to where ->outs says; what is not written is zero. */

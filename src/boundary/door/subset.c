@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "data/records.h"
 #include "door/door_internal.h"
+#include "random/noise.h"
 
 enum { WORD_BLOCKS = 64 / TACIT_BLOCK }; /* of a word of the mask; ranges of blocks begin with a word */
 

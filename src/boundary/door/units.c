@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/records.h"
 #include "door/door_internal.h"
 
 static tacit_sizes_t sizes_of(const tacit_door_t *door, const tacit_units_t *of) {

@@ -10,6 +10,7 @@
 
 #include <sodium.h>
 
+#include "account/account.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "account/account.h"
+#include "account/filter.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "account/filter.h"
 #include "ledger/ledger_internal.h"
 
 static const tacit_u128_t too_much = (tacit_u128_t)1 << 127;

@@ -1,7 +1,7 @@
 /* Coins of acceptance rules: exact bits put together. Log ratios are whole numbers of 2^-32. */
 #include <math.h>
 
-#include "tacit/random.h"
+#include "random/noise.h"
 
 static const double unit = 0x1p32;
 

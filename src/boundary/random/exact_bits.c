@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "random/exact_normal.h"
+#include "random/noise.h"
 #include "random/tables.h"
 
 /* One in units of log odds, rates and means. */

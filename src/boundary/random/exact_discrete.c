@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "random/exact_normal.h"
+#include "random/noise.h"
 
 static bool ratio_bit(tacit_noise_t *noise, uint64_t numerator, uint64_t denominator) {
   return exact_choice(noise, denominator) < numerator;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "random/exact_normal.h"
+#include "random/noise.h"
 
 void tacit_noise_refill(tacit_noise_t *noise) {
   static const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {0};

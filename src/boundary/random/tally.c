@@ -3,6 +3,7 @@
 #include "random/tally.h"
 
 #include "base/isa.h"
+#include "random/noise.h"
 
 extern tacit_log_odds_function tacit_log_odds_portable;
 #if defined(__x86_64__)

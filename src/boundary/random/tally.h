@@ -3,7 +3,7 @@
 #ifndef TACIT_RANDOM_TALLY_H
 #define TACIT_RANDOM_TALLY_H
 
-#include "tacit/random.h"
+#include "random/noise.h"
 
 enum {
   TACIT_TALLY_BATCH = 1024

@@ -190,3 +190,13 @@ size_t tacit_settings_choice(const tacit_settings_t *settings, const char *name)
   }
   return 0; /* the table checked it */
 }
+
+tacit_status_t tacit_settings_check_ledger(const tacit_settings_t *settings, tacit_error_t *err) {
+  const char *orphan = tacit_settings_text(settings, "ledger") != NULL ? NULL
+                       : tacit_settings_has(settings, "data-id")       ? "data-id"
+                       : tacit_settings_has(settings, "purpose")       ? "purpose"
+                                                                       : NULL;
+  return orphan == NULL
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
+}

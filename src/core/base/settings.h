@@ -29,4 +29,17 @@ void tacit_settings_count(const tacit_settings_t *settings, const char *name, si
 /* The place of the text among the choices of its setting. */
 size_t tacit_settings_choice(const tacit_settings_t *settings, const char *name);
 
+/* Rows of a table: one of any text; the ledger in which `what` is reserved, and what it says of `whom`. */
+#define TACIT_TEXT_SETTING(name, value, group, help)                                                         \
+  { name, value, NULL, help, group, TACIT_SETTING_TEXT, 0, 0, NULL }
+#define TACIT_LEDGER_SETTINGS(what, whom)                                                                    \
+  TACIT_TEXT_SETTING("ledger", "FILE", "privacy",                                                            \
+                     "Ledger of these data (tacit ledger init): " what " is reserved there first."),         \
+      TACIT_TEXT_SETTING("data-id", "NAME", "privacy", "Refuse if the ledger is of another data set."),      \
+      TACIT_TEXT_SETTING("purpose", "TEXT", "privacy", "What the ledger shall say of " whom " if not said.")
+
+/* Without "ledger": refuse "data-id" and "purpose", which speak of it. */
+TACIT_MUST_USE tacit_status_t tacit_settings_check_ledger(const tacit_settings_t *settings,
+                                                          tacit_error_t *err);
+
 #endif

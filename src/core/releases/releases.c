@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "tacit/releases.h"
+#include "releases/releases.h"
 
 static void clear_one(tacit_kept_release_t *release) {
   for (size_t i = 0; i < release->n_parts; i++) {

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
+#include "augment/augment.h"
 #include "base/pool.h"
-#include "tacit/augment.h"
 #include "tacit/random.h"
 
 enum {

@@ -3,7 +3,7 @@
 #define TACIT_AUGMENT_POPULATION_INTERNAL_H
 
 #include "augment/augment_internal.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 enum {
   TACIT_POPULATION_MAX_CELLS = 65536, /* and pieces of the record's range */

@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
+#include "augment/population_internal.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "augment/population_internal.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 tacit_status_t tacit_cells_of_table(tacit_cells_t *cells, const tacit_table_distribution_t *table,
                                     const tacit_seen_t *seen, size_t n_seen, tacit_error_t *err) {

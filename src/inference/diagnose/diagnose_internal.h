@@ -2,7 +2,7 @@
 #ifndef TACIT_DIAGNOSE_INTERNAL_H
 #define TACIT_DIAGNOSE_INTERNAL_H
 
-#include "tacit/diagnose.h"
+#include "diagnose/diagnose.h"
 
 /*
  * Inverse of the standard normal distribution function [Wichura1988, AS 241 PPND16]; relative error below

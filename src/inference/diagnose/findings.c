@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "diagnose/diagnose_internal.h"
 
 /* Thresholds for all parameters together: R-hat and effective draws as [Vehtari2021] advise; a drift of 4

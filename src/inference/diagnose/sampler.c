@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "diagnose/diagnose.h"
 #include "diagnose/diagnose_internal.h"
 
 static const tacit_diagnostic_info_t table[TACIT_N_DIAGNOSTICS] = {

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "noise_aware/noise_aware_internal.h"
 
 /* Of a feature with sd a quarter of its half range; and how far noise in the cube drives the whitening from

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "noise_aware/gaussian.h"
 #include "noise_aware/sites.h"
 

@@ -5,8 +5,8 @@
 #ifndef TACIT_NOISE_AWARE_INTERNAL_H
 #define TACIT_NOISE_AWARE_INTERNAL_H
 
-#include "tacit/curator.h"
-#include "tacit/noise_aware.h"
+#include "curator/curator.h"
+#include "noise_aware/noise_aware.h"
 #include "noise_aware/schedule.h"
 #include "tacit/random.h"
 
@@ -74,7 +74,7 @@ typedef struct tacit_aware_joint {
   double *radius, *theta, *scale, *reach; /* of tacit_row_weighting_t and tacit_row_residual_t; theta (d) */
 } tacit_aware_joint_t;
 
-/* As the releases of tacit/curator.h; whiten NULL: in the cube. */
+/* As the releases of curator/curator.h; whiten NULL: in the cube. */
 TACIT_MUST_USE tacit_status_t tacit_aware_release_moments(tacit_curator_t *curator,
                                                           const tacit_noise_aware_settings_t *settings,
                                                           double multiplier, double *whiten, double *radius,

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
+#include "curator/curator.h"
 #include "noise_aware/bands.h"
 #include "noise_aware/schedule.h"
-#include "tacit/curator.h"
 
 enum {
   TACIT_PROGRAM_POINTS = 9,

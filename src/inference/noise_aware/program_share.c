@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "noise_aware/program.h"
 
 /* slopes (n_reported, d) <- of what is reported at theta, by differences. */

@@ -5,8 +5,8 @@
 #ifndef TACIT_SAMPLE_INTERNAL_H
 #define TACIT_SAMPLE_INTERNAL_H
 
-#include "tacit/curator.h"
-#include "tacit/model.h"
+#include "curator/curator.h"
+#include "formula/model.h"
 #include "tacit/random.h"
 #include "tacit/sample.h"
 

@@ -1,7 +1,7 @@
 /* The public face: what can be asked of tables without anything released. */
-#include "tacit/tables.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "tables/tables.h"
 
 #include <string.h>
 

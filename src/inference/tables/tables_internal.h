@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "tacit/tables.h"
+#include "tables/tables.h"
 
 /* Cells of a set of columns are numbered with its last column fastest; sets of columns are bits. */
 

@@ -6,11 +6,11 @@
 #ifndef TACIT_CURATOR_INTERNAL_H
 #define TACIT_CURATOR_INTERNAL_H
 
+#include "curator/curator.h"
+#include "door/door.h"
+#include "formula/model.h"
 #include "tacit/account.h"
-#include "tacit/curator.h"
 #include "tacit/data.h"
-#include "tacit/door.h"
-#include "tacit/model.h"
 #include "tacit/random.h"
 
 /*

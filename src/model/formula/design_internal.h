@@ -3,8 +3,8 @@
 #define TACIT_DESIGN_INTERNAL_H
 
 #include "formula/expression.h"
+#include "formula/model.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 
 enum {
   TACIT_DESIGN_MAX_FEATURES = 16384,

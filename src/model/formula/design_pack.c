@@ -1,8 +1,9 @@
 /* Packing of a table into the records of a linear model. */
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/isa.h"
+#include "base/memory.h"
 #include "data/pack.h"
+#include "data/records.h"
 #include "formula/design_internal.h"
 #include "formula/design_kernel.h"
 

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "formula/model.h"
 #include "formula/model_text.h"
-#include "tacit/model.h"
 
 static const char *const names[] = {"bernoulli", "gaussian", "poisson", "categorical"};
 enum { N_FAMILIES = sizeof names / sizeof names[0] };

@@ -1,7 +1,7 @@
 /* Mean and variance of a clamped response as functions of its linear predictor. */
 #include <math.h>
 
-#include "tacit/model.h"
+#include "formula/model.h"
 
 static tacit_family_moments_t bernoulli(double eta) {
   double e = exp(-fabs(eta)), share = 1 / (1 + e), mean = eta < 0 ? e * share : share,

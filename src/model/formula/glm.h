@@ -3,8 +3,8 @@
 #define TACIT_GLM_H
 
 #include "formula/glm_kernel.h"
+#include "formula/model.h"
 #include "formula/names.h"
-#include "tacit/model.h"
 
 /*
  * beta_j = slope_j theta_j for a slope, with slope_j = half_y / half_j; the intercept is

@@ -5,7 +5,7 @@
 #ifndef TACIT_GLM_KERNEL_H
 #define TACIT_GLM_KERNEL_H
 
-#include "tacit/model.h"
+#include "formula/model.h"
 
 /*
  * Context of the functions. Features are columns 0 .. n_features-1 of a block, the response is

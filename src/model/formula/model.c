@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "formula/model.h"
 #include "formula/names.h"
-#include "tacit/model.h"
 
 void tacit_model_clear(tacit_model_t *model) {
   if (model == NULL) {

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "formula/model.h"
 #include "formula/model_text.h"
-#include "tacit/model.h"
 
 /*
  * log(1 + z^2 / df) without overflow of z^2: beyond 2^500 the 1 is below an ulp of the result.

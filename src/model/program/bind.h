@@ -3,7 +3,7 @@
 #define TACIT_PROGRAM_BIND_H
 
 #include "program/lower.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 typedef struct tacit_bind {
   tacit_lower_t *lower;

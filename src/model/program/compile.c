@@ -332,12 +332,3 @@ tacit_model_t tacit_compiled_model(const tacit_compiled_t *p) {
                      .unit_scale = p->unit_scale,
                      .ctx = ctx}};
 }
-
-const char *const *tacit_compiled_sources(const tacit_compiled_t *p, size_t *n) {
-  *n = p->n_sources;
-  return p->sources;
-}
-
-const char *tacit_compiled_parameter_name(const tacit_compiled_t *p, size_t parameter) {
-  return p->graph->parameters[parameter].name;
-}

@@ -5,9 +5,9 @@
 #ifndef TACIT_PROGRAM_COMPILE_H
 #define TACIT_PROGRAM_COMPILE_H
 
+#include "formula/model.h"
 #include "program/graph.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
 
 typedef struct tacit_compiled tacit_compiled_t;
 
@@ -26,8 +26,6 @@ tacit_model_t tacit_compiled_model(const tacit_compiled_t *program);
 /* As tacit_program_packed(). */
 size_t tacit_compiled_packed(const tacit_compiled_t *program, const char *source, size_t most,
                              size_t *columns, double *factors, double *offset);
-/* Names of the columns of the table that are looked at, each once; shape (*n). Borrowed. */
-const char *const *tacit_compiled_sources(const tacit_compiled_t *program, size_t *n);
 
 /*
  * Pack part `part` of n_parts of a table's rows, as tacit_design_pack_part() does: columns by name, moved
@@ -52,7 +50,5 @@ void tacit_compiled_derive(const tacit_compiled_t *program, size_t n, const doub
  * none was found. of_piece, shape (n_pieces) or NULL: sup of each piece's norm.
  */
 double tacit_compiled_grad_bound(const tacit_compiled_t *program, double *of_piece);
-/* What the parameter of a piece was declared as. */
-const char *tacit_compiled_parameter_name(const tacit_compiled_t *program, size_t parameter);
 
 #endif

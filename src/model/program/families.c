@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "program/program.h"
 #include "program/regression.h"
-#include "tacit/program.h"
 
 static const tacit_family_about_t families[] = {
     {"bernoulli", "0 or 1, or two levels", "logit", "whether something happened: log odds"},

@@ -8,9 +8,9 @@
 
 #include "program/arena.h"
 #include "program/code.h"
-#include "program/graph_internal.h"
 #include "program/distribution.h"
-#include "tacit/program.h"
+#include "program/graph_internal.h"
+#include "program/program.h"
 
 /* As tacit_prediction_kind_t. */
 typedef enum tacit_forecast_kind {

@@ -2,7 +2,7 @@
 #ifndef TACIT_PROGRAM_KEPT_H
 #define TACIT_PROGRAM_KEPT_H
 
-#include "tacit/program.h"
+#include "program/program.h"
 
 struct json_t;
 

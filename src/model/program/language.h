@@ -4,7 +4,7 @@
 
 #include "program/arena.h"
 #include "program/graph.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 struct tacit_program {
   tacit_arena_t arena;  /* everything below but the graph */

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "program/ast.h"
 #include "program/graph_internal.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 enum {
   TACIT_MAX_DIMS = 6,
@@ -268,8 +268,6 @@ int tacit_lower_truth(tacit_lower_t *lower, size_t offset, const tacit_value_t *
 /* ---- expressions ---- */
 
 tacit_value_t tacit_lower_expr(tacit_lower_t *lower, const tacit_expr_t *expr);
-/* A scalar; NONE after an error. */
-tacit_node_t tacit_lower_scalar(tacit_lower_t *lower, const tacit_expr_t *expr);
 /* A whole number that is known: a size, a bound of a loop. */
 bool tacit_lower_whole(tacit_lower_t *lower, const tacit_expr_t *expr, const char *what, long *number);
 tacit_value_t tacit_lower_binary(tacit_lower_t *lower, size_t offset, tacit_token_kind op,

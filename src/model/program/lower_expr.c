@@ -386,15 +386,6 @@ tacit_value_t tacit_lower_expr(tacit_lower_t *lower, const tacit_expr_t *expr) {
   return value;
 }
 
-tacit_node_t tacit_lower_scalar(tacit_lower_t *lower, const tacit_expr_t *expr) {
-  tacit_value_t value = tacit_lower_expr(lower, expr);
-  if (value.kind != TACIT_TYPE_VOID && !tacit_value_is_scalar(&value)) {
-    tacit_lower_fail(lower, tacit_expr_begin(expr), "expected one number, not %s",
-                     tacit_value_describe(lower, &value));
-  }
-  return lower->status == TACIT_OK && value.kind != TACIT_TYPE_VOID ? value.nodes[0] : TACIT_NODE_NONE;
-}
-
 bool tacit_lower_whole(tacit_lower_t *lower, const tacit_expr_t *expr, const char *what, long *number) {
   tacit_value_t value = tacit_lower_expr(lower, expr);
   double x;

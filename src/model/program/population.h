@@ -6,7 +6,7 @@
 #include "program/code.h"
 #include "program/graph_internal.h"
 #include "program/lower.h"
-#include "tacit/program.h"
+#include "program/program.h"
 
 /* The prior and log f, followed by derivatives by the parameters that they depend on; marks; what is
  * reported. */

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "data/pack.h"
+#include "data/records.h"
 #include "program/compiled.h"
 
 static double clamped(const tacit_graph_column_t *column, double x) {

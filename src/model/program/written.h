@@ -2,10 +2,10 @@
 #ifndef TACIT_PROGRAM_WRITTEN_H
 #define TACIT_PROGRAM_WRITTEN_H
 
+#include "formula/model.h"
 #include "formula/names.h"
+#include "program/program.h"
 #include "tacit/data.h"
-#include "tacit/model.h"
-#include "tacit/program.h"
 
 typedef struct tacit_written {
   char *text;          /* owned */

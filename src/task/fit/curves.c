@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "fit/fit_internal.h"
+#include "report/report.h"
 
 enum { N_POINTS = TACIT_CURVE_POINTS, MOST_DRAWS = TACIT_CURVE_DRAWS, MOST_CURVES = TACIT_CURVE_MOST };
 

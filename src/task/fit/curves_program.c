@@ -8,6 +8,7 @@
 #include "fit/fit_internal.h"
 #include "program/forecast.h"
 #include "program/kept.h"
+#include "report/report.h"
 
 enum { LANES = 16 };
 

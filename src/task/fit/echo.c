@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "fit/fit_internal.h"
+#include "report/report.h"
 
 static void add_setting(tacit_fit_report_t *described, const tacit_fit_t *fit, const char *name,
                         const char *value) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "fit/fit_internal.h"
+#include "report/report.h"
 
 tacit_status_t tacit_fit_new(tacit_fit_t **fit, const char *formula, tacit_error_t *err) {
   tacit_fit_t *new = *fit = tacit_alloc_zero(1, sizeof *new);

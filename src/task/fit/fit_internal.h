@@ -5,14 +5,15 @@
 
 #include "base/directory.h"
 #include "base/settings.h"
+#include "curator/curator.h"
+#include "formula/model.h"
+#include "noise_aware/noise_aware.h"
+#include "program/program.h"
+#include "report/report.h"
 #include "tacit/diagnose.h"
 #include "tacit/fit.h"
 #include "tacit/ledger.h"
-#include "tacit/model.h"
-#include "tacit/noise_aware.h"
-#include "tacit/program.h"
 #include "tacit/random.h"
-#include "tacit/report.h"
 #include "tacit/sample.h"
 
 enum { TACIT_FIT_START_STEPS = 16 }; /* released gradients that init: private climbs by */

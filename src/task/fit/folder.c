@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "fit/fit_internal.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 /* Bytes of a number in a file with its comma, at most; of pages, statements, releases and the like. */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "diagnose/diagnose.h"
 #include "fit/fit_internal.h"
 #include "report/doubt.h"
 

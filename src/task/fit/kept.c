@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "fit/fit_internal.h"
 #include "report/read_internal.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 /* What another draw may be made with; all else was decided by the releases. */

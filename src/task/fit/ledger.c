@@ -9,12 +9,7 @@
 
 static tacit_status_t check_settings(const tacit_fit_t *fit, tacit_error_t *err) {
   if (tacit_fit_value(fit, "ledger") == NULL) {
-    const char *orphan = tacit_fit_has(fit, "data-id")   ? "data-id"
-                         : tacit_fit_has(fit, "purpose") ? "purpose"
-                                                         : NULL;
-    return orphan == NULL
-               ? TACIT_OK
-               : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
+    return tacit_settings_check_ledger(&fit->given, err);
   }
   if (fit->is_exposed || fit->is_seeded) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",

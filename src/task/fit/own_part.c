@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "data/collect.h"
+#include "data/records.h"
 #include "fit/fit_internal.h"
 
 enum { MAX_DIGITS = 9, AT_ONCE = 1 << 20, N_WORDS = 2 };

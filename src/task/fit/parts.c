@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "data/collect.h"
+#include "data/records.h"
 #include "fit/fit_internal.h"
 
 enum { MAX_PARTS = (1 << 20) - 1 };

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "data/records.h"
 #include "fit/fit_internal.h"
 
 void tacit_fit_set_ranks(tacit_fit_t *fit, const tacit_fit_ranks_t *ranks) { fit->ranks = *ranks; }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "data/collect.h"
+#include "data/records.h"
 #include "fit/fit_internal.h"
 
 /* The records that this rank has a share in: a tacit_packer_t's. */
@@ -53,17 +54,8 @@ static tacit_status_t check_query_n(const tacit_fit_t *fit, tacit_error_t *err) 
 }
 
 static tacit_status_t read_query(tacit_fit_t *fit, tacit_error_t *err) {
-  const char *query = tacit_fit_value(fit, "query");
-  tacit_data_source_t source = {.path = tacit_fit_value(fit, "data")};
-  if (query == NULL) {
-    return TACIT_OK;
-  }
-  if (source.path != NULL && !tacit_data_source_is_query(&source)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
-                           "--query only goes with a database, --data odbc:NAME");
-  }
-  tacit_status_t status = tacit_query_read(query, &fit->query, err);
-  if (status == TACIT_OK) {
+  tacit_status_t status = tacit_data_query_settle(&fit->query, &fit->given, err);
+  if (status == TACIT_OK && fit->query != NULL) {
     tacit_query_hash(fit->query, fit->query_hash);
     status = check_query_n(fit, err);
   }
@@ -172,21 +164,6 @@ static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_tab
   return status;
 }
 
-tacit_status_t tacit_fit_read_table(tacit_fit_t *fit, tacit_table_t *table, const tacit_table_notes_t *notes,
-                                    tacit_error_t *err) {
-  tacit_records_t *records;
-  tacit_status_t status = settle_settings(fit, err);
-  if (status == TACIT_OK) {
-    fit->stage = TACIT_FIT_STAGE_FAILED;
-    status = pack(fit, table, &records, err);
-  }
-  if (status != TACIT_OK) {
-    tacit_table_free(table);
-    return status;
-  }
-  return take(fit, records, table, notes != NULL ? notes : &(tacit_table_notes_t){0}, err);
-}
-
 static tacit_status_t check_source(const tacit_fit_t *fit, const tacit_data_source_t *source,
                                    tacit_error_t *err) {
   if (source->path == NULL && source->stream == NULL) {
@@ -235,9 +212,4 @@ tacit_status_t tacit_fit_read_source(tacit_fit_t *fit, const tacit_data_source_t
 
 tacit_status_t tacit_fit_read(tacit_fit_t *fit, const char *path, tacit_error_t *err) {
   return tacit_fit_read_source(fit, &(tacit_data_source_t){.path = path}, err);
-}
-
-tacit_status_t tacit_fit_read_stream(tacit_fit_t *fit, struct ArrowArrayStream *stream,
-                                     const tacit_stream_watch_t *watch, tacit_error_t *err) {
-  return tacit_fit_read_source(fit, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }

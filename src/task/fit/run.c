@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "diagnose/diagnose.h"
 #include "fit/fit_internal.h"
 #include "report/doubt.h"
 #include "sample/sample_internal.h"

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "fit/fit_internal.h"
+#include "report/report.h"
 
 enum { MAX_SITE_NAME = 30 }; /* of labels in a table */
 

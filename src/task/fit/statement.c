@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "fit/fit_internal.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 /* Langevin decisions clip gradients in the norm of the metric, whatever the model's bounds (docs/theory.md,

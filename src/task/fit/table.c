@@ -1,4 +1,5 @@
 /* The settings of a fit: one table for command lines, help, manual pages and other languages. */
+#include "data/collect.h"
 #include "fit/fit_internal.h"
 
 static const char *const prior_bases[] = {"released", "bounds", NULL};
@@ -36,25 +37,7 @@ static const tacit_setting_t table[] = {
      "without it "
      "noise-aware takes them as censored at any time that does not tell what would have come.",
      "model", TACIT_SETTING_FLAG, 0, 0, NULL},
-    {"data", "FILE", NULL,
-     "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; "
-     "odbc:NAME, a database; or a directory "
-     "written by tacit import.",
-     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"query", "SQL", NULL,
-     "Of a database, --data odbc:NAME: a query that begins with select; @FILE: the one in FILE.", "running",
-     TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"catalog", "FILE", NULL,
-     "Of a SAS file: the catalogue (.sas7bcat) of its value labels, for columns with labels: true.",
-     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"encoding", "NAME", NULL,
-     "Of text in a CSV, SAS, SPSS or Stata file that does not say it rightly: latin1, windows-1252, utf-16 "
-     "...",
-     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"delimiter", "CHAR", NULL,
-     "What stands between fields of CSV: ',', ';', '|' or tab. If not said, the one that the header row has "
-     "most often.",
-     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
+    TACIT_SOURCE_SETTINGS,
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column. See tacit schema draft.", "model",
      TACIT_SETTING_TEXT, 0, 0, NULL},
     {"out", "DIR", NULL, "New directory for draws, summary, privacy statement and report.", "running",
@@ -68,13 +51,7 @@ static const tacit_setting_t table[] = {
      TACIT_SETTING_NUMBER, 1e-12, 1e12, NULL},
     {"delta", "D", NULL, "Its delta: far below 1 / number of units.", "privacy", TACIT_SETTING_NUMBER, 0, 1,
      NULL},
-    {"ledger", "FILE", NULL,
-     "Ledger of these data (tacit ledger init): what the run can release is reserved there first.", "privacy",
-     TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"data-id", "NAME", NULL, "Refuse if the ledger is of another data set.", "privacy", TACIT_SETTING_TEXT,
-     0, 0, NULL},
-    {"purpose", "TEXT", NULL, "What the ledger shall say of this run; method and formula if not said.",
-     "privacy", TACIT_SETTING_TEXT, 0, 0, NULL},
+    TACIT_LEDGER_SETTINGS("what the run can release", "this run; method and formula"),
     {"exposed", NULL, NULL, "No noise, no budget: NOT PRIVATE. For baselines and public data.", "privacy",
      TACIT_SETTING_FLAG, 0, 0, NULL},
     {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said.", "chains",

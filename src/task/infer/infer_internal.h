@@ -5,13 +5,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "augment/augment.h"
 #include "base/settings.h"
 #include "base/yaml_file.h"
 #include "infer/margins.h"
-#include "tacit/augment.h"
+#include "program/program.h"
+#include "report/report.h"
 #include "tacit/infer.h"
-#include "tacit/program.h"
-#include "tacit/report.h"
 
 typedef enum tacit_infer_stage {
   TACIT_INFER_STAGE_SETTINGS = 0,

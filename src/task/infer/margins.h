@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/yaml_file.h"
-#include "tacit/tables.h"
+#include "tables/tables.h"
 
 enum { TACIT_MARGINS_MAX_TOTALS = 8, TACIT_MARGINS_MAX_ZEROS = 256 };
 

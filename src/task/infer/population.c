@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "infer/infer_internal.h"
 
 bool tacit_infer_is_program(const tacit_infer_t *infer) {

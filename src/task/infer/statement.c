@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "infer/infer_internal.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 /* ---- the texts ---- */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "infer/infer_internal.h"
 
 static const double PRIOR_SD = 2.5, SWAMPED = 0.8; /* log odds; share of it */

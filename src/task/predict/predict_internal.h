@@ -3,8 +3,8 @@
 #define TACIT_PREDICT_INTERNAL_H
 
 #include "base/text.h"
+#include "formula/model.h"
 #include "program/forecast.h"
-#include "tacit/model.h"
 #include "tacit/predict.h"
 #include "tacit/random.h"
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "data/records.h"
 #include "formula/names.h"
 #include "predict/predict_internal.h"
 #include "report/read_internal.h"

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "data/records.h"
 #include "data/schema_internal.h"
 #include "predict/predict_internal.h"
 #include "program/kept.h"

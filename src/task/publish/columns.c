@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "publish/publish_internal.h"
-#include "tacit/tables.h"
+#include "tables/tables.h"
 
 /* Without spaces around it. */
 static void trim(const char **name, size_t *n) {

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/pack.h"
+#include "data/records.h"
 #include "publish/publish_internal.h"
 
 enum { MAX_BYTES = 1 << 22, LANES = 16, N_PROBES = 64 };

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/collect.h"
+#include "data/records.h"
 #include "publish/publish_internal.h"
 #include "report/doubt.h"
 
@@ -95,12 +96,7 @@ static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t
 
 static tacit_status_t check_ledger(const tacit_publish_t *publish, tacit_error_t *err) {
   if (tacit_publish_value(publish, "ledger") == NULL) {
-    const char *orphan = tacit_publish_has(publish, "data-id")   ? "data-id"
-                         : tacit_publish_has(publish, "purpose") ? "purpose"
-                                                                 : NULL;
-    return orphan == NULL
-               ? TACIT_OK
-               : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
+    return tacit_settings_check_ledger(&publish->given, err);
   }
   return !publish->is_seeded
              ? TACIT_OK
@@ -120,18 +116,9 @@ static tacit_status_t check_query_n(const tacit_publish_t *publish, tacit_error_
 }
 
 static tacit_status_t read_query(tacit_publish_t *publish, tacit_error_t *err) {
-  const char *query = tacit_publish_value(publish, "query");
-  tacit_data_source_t source = {.path = tacit_publish_value(publish, "data")};
   tacit_settings_count(&publish->given, "n-public", &publish->n_public);
-  if (query == NULL) {
-    return TACIT_OK;
-  }
-  if (source.path != NULL && !tacit_data_source_is_query(&source)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
-                           "--query only goes with a database, --data odbc:NAME");
-  }
-  tacit_status_t status = tacit_query_read(query, &publish->query, err);
-  return status == TACIT_OK ? check_query_n(publish, err) : status;
+  tacit_status_t status = tacit_data_query_settle(&publish->query, &publish->given, err);
+  return status == TACIT_OK && publish->query != NULL ? check_query_n(publish, err) : status;
 }
 
 /* A query must select as many rows as was said, where their number is public: a refusal would tell of one
@@ -340,11 +327,6 @@ tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_d
 
 tacit_status_t tacit_publish_read(tacit_publish_t *publish, const char *path, tacit_error_t *err) {
   return tacit_publish_read_source(publish, &(tacit_data_source_t){.path = path}, err);
-}
-
-tacit_status_t tacit_publish_read_stream(tacit_publish_t *publish, struct ArrowArrayStream *stream,
-                                         const tacit_stream_watch_t *watch, tacit_error_t *err) {
-  return tacit_publish_read_source(publish, &(tacit_data_source_t){.stream = stream, .watch = watch}, err);
 }
 
 /* ---- the release ---- */

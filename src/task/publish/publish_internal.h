@@ -3,13 +3,13 @@
 #ifndef TACIT_PUBLISH_INTERNAL_H
 #define TACIT_PUBLISH_INTERNAL_H
 
-#include "base/text.h"
 #include "base/settings.h"
+#include "base/text.h"
+#include "curator/curator.h"
+#include "formula/model.h"
+#include "program/program.h"
 #include "tacit/account.h"
-#include "tacit/curator.h"
 #include "tacit/ledger.h"
-#include "tacit/model.h"
-#include "tacit/program.h"
 #include "tacit/publish.h"
 #include "tacit/random.h"
 

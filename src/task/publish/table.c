@@ -1,4 +1,5 @@
 /* The settings of a released statistic. */
+#include "data/collect.h"
 #include "publish/publish_internal.h"
 
 static const char *const mechanisms[] = {"gaussian", "laplace", "discrete-gaussian", "discrete-laplace",
@@ -26,25 +27,7 @@ static const tacit_setting_t table[] = {
     {"margin", "NAMES", NULL,
      "margins: a table, columns joined by commas. May be repeated: all of them are one release.", "statistic",
      TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"data", "FILE", NULL,
-     "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; "
-     "odbc:NAME, a database; or a directory "
-     "written by tacit import.",
-     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"query", "SQL", NULL,
-     "Of a database, --data odbc:NAME: a query that begins with select; @FILE: the one in FILE.", "running",
-     TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"catalog", "FILE", NULL,
-     "Of a SAS file: the catalogue (.sas7bcat) of its value labels, for columns with labels: true.",
-     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"encoding", "NAME", NULL,
-     "Of text in a CSV, SAS, SPSS or Stata file that does not say it rightly: latin1, windows-1252, utf-16 "
-     "...",
-     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"delimiter", "CHAR", NULL,
-     "What stands between fields of CSV: ',', ';', '|' or tab. If not said, the one that the header row has "
-     "most often.",
-     "running", TACIT_SETTING_TEXT, 0, 0, NULL},
+    TACIT_SOURCE_SETTINGS,
     {"schema", "FILE", NULL,
      "YAML: what is publicly known of each column. Its bounds are where values are clamped.", "statistic",
      TACIT_SETTING_TEXT, 0, 0, NULL},
@@ -71,12 +54,7 @@ static const tacit_setting_t table[] = {
      "bytes a "
      "value of the columns used and 4 a record, and as private as the data. Results do not depend on it.",
      "running", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"ledger", "FILE", NULL, "Ledger of these data (tacit ledger init): the release is reserved there first.",
-     "privacy", TACIT_SETTING_TEXT, 0, 0, NULL},
-    {"data-id", "NAME", NULL, "Refuse if the ledger is of another data set.", "privacy", TACIT_SETTING_TEXT,
-     0, 0, NULL},
-    {"purpose", "TEXT", NULL, "What the ledger shall say of this release; statistic and columns if not said.",
-     "privacy", TACIT_SETTING_TEXT, 0, 0, NULL},
+    TACIT_LEDGER_SETTINGS("the release", "this release; statistic and columns"),
     {"seed", "N", NULL, "Repeatable noise. Noise that can be repeated protects nobody: NOT PRIVATE.",
      "privacy", TACIT_SETTING_COUNT, 0, 9007199254740992.0, NULL}};
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 enum { MAX_IN_SENTENCE = 4 };

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "diagnose/diagnose.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 /* ---- summary.csv ---- */

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "report/report.h"
 #include "report/report_internal.h"
 
 enum { WIDTH = 340, HEIGHT = 220, LEFT = 52, RIGHT = 330, TOP = 10, BOTTOM = 186 };

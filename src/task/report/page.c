@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 enum { MAX_TRACES = 40 };

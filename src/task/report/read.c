@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "diagnose/diagnose.h"
 #include "report/read_internal.h"
 
 enum { MAX_PRIVACY_BYTES = 1 << 26, MAX_PROGRAM_BYTES = 1 << 24 };

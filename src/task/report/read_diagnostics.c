@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "diagnose/diagnose.h"
 #include "report/read_internal.h"
 #include "report/report_internal.h"
 

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/read_internal.h"
+#include "report/report.h"
 
 enum { MAX_BYTES = 1 << 26, MAX_FEATURES = 256, MAX_RELEASES = 64 };
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 static void put_numbers(tacit_text_t *text, const double *values, size_t n) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 bool tacit_report_has_flag(const tacit_report_t *report, const char *name) {

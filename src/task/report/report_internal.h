@@ -3,7 +3,7 @@
 #define TACIT_REPORT_INTERNAL_H
 
 #include "base/directory.h"
-#include "tacit/report.h"
+#include "report/report.h"
 
 /* ---- numbers: a point as decimal separator whatever the locale ---- */
 

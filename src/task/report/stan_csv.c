@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "report/report.h"
 #include "report/report_internal.h"
 
 enum { FLUSH_BYTES = 1 << 16, DIGITS = 17, MAX_DEPTH = 10 };

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/report.h"
 #include "report/report_internal.h"
 
 enum { EPSILON_DIGITS = 5 };

@@ -9,10 +9,7 @@
 #define TACIT_PROGRAM_H
 
 #include "tacit/base.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "tacit/model.h"
 
 struct tacit_schema;
 struct tacit_table;
@@ -42,20 +39,20 @@ typedef struct tacit_program_constants {
 } tacit_program_constants_t;
 
 /** Add "NAME=V" or "NAME=V,V,..."; TACIT_ERR_ARGUMENT if it is none. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_set(tacit_program_constants_t *constants,
-                                                                    const char *text, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_constants_set(tacit_program_constants_t *constants,
+                                                          const char *text, tacit_error_t *err);
 /** Add the numbers and (nested) arrays of numbers of a JSON object in a file. TACIT_ERR_SYNTAX; as reading a
  * file. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_read(tacit_program_constants_t *constants,
-                                                                     const char *path, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_constants_read(tacit_program_constants_t *constants,
+                                                           const char *path, tacit_error_t *err);
 /** Say that the numbers given under a name are public; TACIT_ERR_ARGUMENT if none are. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_constants_public(tacit_program_constants_t *constants,
-                                                                       const char *name, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_constants_public(tacit_program_constants_t *constants,
+                                                             const char *name, tacit_error_t *err);
 /** TACIT_ERR_ARGUMENT where more than TACIT_PROGRAM_MOST_CONSTANTS numbers of one name were not said to be
  * public: they stand in what is written. */
-TACIT_API TACIT_MUST_USE tacit_status_t
-tacit_program_constants_check(const tacit_program_constants_t *constants, tacit_error_t *err);
-TACIT_API void tacit_program_constants_clear(tacit_program_constants_t *constants);
+TACIT_MUST_USE tacit_status_t tacit_program_constants_check(const tacit_program_constants_t *constants,
+                                                            tacit_error_t *err);
+void tacit_program_constants_clear(tacit_program_constants_t *constants);
 
 /** What a reported value is shown as: "log(flc)" in place of "b_log_flc". */
 typedef struct tacit_program_label {
@@ -94,57 +91,55 @@ typedef struct tacit_program_settings {
  * @return TACIT_ERR_SYNTAX: "line L: reason", the line and a caret; TACIT_ERR_SCHEMA, TACIT_ERR_UNKNOWN:
  * program and schema disagree; TACIT_ERR_MEMORY.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text,
-                                                            size_t n,
-                                                            const tacit_program_settings_t *settings,
-                                                            tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_parse(tacit_program_t **program, const char *text, size_t n,
+                                                  const tacit_program_settings_t *settings,
+                                                  tacit_error_t *err);
 /** The same with the text of a file, whose name stands before the message. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_read(tacit_program_t **program, const char *path,
-                                                           const tacit_program_settings_t *settings,
-                                                           tacit_error_t *err);
-TACIT_API void tacit_program_free(tacit_program_t *program);
+TACIT_MUST_USE tacit_status_t tacit_program_read(tacit_program_t **program, const char *path,
+                                                 const tacit_program_settings_t *settings,
+                                                 tacit_error_t *err);
+void tacit_program_free(tacit_program_t *program);
 
 /** The datum that counts records, or NULL: the program is of one record. */
-TACIT_API const char *tacit_program_records(const tacit_program_t *program);
+const char *tacit_program_records(const tacit_program_t *program);
 /** Unconstrained parameters. */
-TACIT_API size_t tacit_program_n_parameters(const tacit_program_t *program);
+size_t tacit_program_n_parameters(const tacit_program_t *program);
 /** Name of the declaration that unconstrained parameter j belongs to. */
-TACIT_API const char *tacit_program_parameter(const tacit_program_t *program, size_t j);
+const char *tacit_program_parameter(const tacit_program_t *program, size_t j);
 /** Reported values: parameters, transformed parameters and generated quantities that no column enters, in
  * Stan's order. */
-TACIT_API size_t tacit_program_n_reported(const tacit_program_t *program);
-TACIT_API const char *tacit_program_label(const tacit_program_t *program, size_t i); /**< "mu[1]" */
-TACIT_API const char *tacit_program_name(const tacit_program_t *program, size_t i);  /**< "mu.1" */
+size_t tacit_program_n_reported(const tacit_program_t *program);
+const char *tacit_program_label(const tacit_program_t *program, size_t i); /**< "mu[1]" */
+const char *tacit_program_name(const tacit_program_t *program, size_t i);  /**< "mu.1" */
 /** Columns of the table that records are made of, without repetition; shape (*n). Borrowed. */
-TACIT_API const char *const *tacit_program_columns(const tacit_program_t *program, size_t *n);
+const char *const *tacit_program_columns(const tacit_program_t *program, size_t *n);
 /** What was left out, each with its line and a caret: generated quantities that look at records. */
-TACIT_API size_t tacit_program_n_notes(const tacit_program_t *program);
-TACIT_API const char *tacit_program_note(const tacit_program_t *program, size_t i);
+size_t tacit_program_n_notes(const tacit_program_t *program);
+const char *tacit_program_note(const tacit_program_t *program, size_t i);
 
 /**
  * Differentiate, bound and translate. The model borrows the program, and its records have the columns that
  * tacit_program_pack() writes. TACIT_ERR_ARGUMENT for a program beyond the limits.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_compile(tacit_program_t *program,
-                                                              struct tacit_model *model, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_compile(tacit_program_t *program, struct tacit_model *model,
+                                                    tacit_error_t *err);
 /**
  * Do two compiled programs say the same of records? Their priors and what they report may differ. The same
  * parameters, columns and expressions, in the same order, are the same; that two texts mean the same, is not
  * found out.
  * @return TACIT_ERR_DATA if they do not, or seem not to: says what differs.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_compare_records(const tacit_program_t *a,
-                                                                      const tacit_program_t *b,
-                                                                      tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_compare_records(const tacit_program_t *a,
+                                                            const tacit_program_t *b, tacit_error_t *err);
 /**
  * Pack part `part` of n_parts of a table's rows for the model, as tacit_design_pack_part() does: columns by
  * name, moved into their bounds, and what is derived from them, once. After tacit_program_compile().
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_pack_part(struct tacit_records **records,
-                                                                const tacit_program_t *program,
-                                                                const struct tacit_table *table, size_t part,
-                                                                size_t n_parts, size_t n_threads,
-                                                                const char *scratch, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_pack_part(struct tacit_records **records,
+                                                      const tacit_program_t *program,
+                                                      const struct tacit_table *table, size_t part,
+                                                      size_t n_parts, size_t n_threads, const char *scratch,
+                                                      tacit_error_t *err);
 
 /**
  * Where packed records hold a column of the table: its value is the sum of factors[i] times column
@@ -152,37 +147,8 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_pack_part(struct tacit_rec
  * @param[out] columns, factors  shape (most).
  * @return how many of them; 0: no record of the program has the column, or they are more than `most`.
  */
-TACIT_API size_t tacit_program_packed(const tacit_program_t *program, const char *column, size_t most,
-                                      size_t *columns, double *factors, double *offset);
-
-/**
- * Write the program of a formula, as R and brms write them: products, powers, '.', poly, ns, bs, scale,
- * relevel, factor, offset, (1 | g), and `y | cens(c)`, trials, weights; docs/language.md says what they mean
- * here.
- *
- * @param[out] text  returns owned, tacit_free().
- * @return TACIT_ERR_SYNTAX with a caret; TACIT_ERR_ARGUMENT for a family that is none.
- */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_of_formula(char **text, const char *formula,
-                                                                 const char *family,
-                                                                 const struct tacit_schema *schema,
-                                                                 tacit_error_t *err);
-/** Families that programs are written for, NULL from the end on. */
-TACIT_API const char *tacit_program_family(size_t i);
-
-/** What a family is, for people. */
-typedef struct tacit_family_about {
-  const char *name;
-  const char *response; /**< what the schema must say of it: "a count" */
-  const char *link;     /**< what the linear predictor is of its mean, or of what it names: "log" */
-  const char *summary;  /**< one line */
-} tacit_family_about_t;
-
-/** All families of a fit, in the order of tacit_program_family(), NULL from the end on. */
-TACIT_API const tacit_family_about_t *tacit_program_family_about(size_t i);
-/** The family that a name most likely means, "negbinomial" of "negative binomial", "ordinal" cumulative; NULL
- * where nobody can tell. */
-TACIT_API const char *tacit_program_family_meant(const char *name);
+size_t tacit_program_packed(const tacit_program_t *program, const char *column, size_t most, size_t *columns,
+                            double *factors, double *offset);
 
 /* ---- a population: the distribution of records that nobody has, and what was summed over them ---- */
 
@@ -222,28 +188,27 @@ typedef struct tacit_population_statistic {
 
 /** As tacit_program_parse(), of what is to be known without records: data that are not among `constants` are
  * numbers of a record. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_population_parse(tacit_population_t **population,
-                                                               const char *text, size_t n,
-                                                               const tacit_program_constant_t *constants,
-                                                               size_t n_constants, tacit_error_t *err);
-TACIT_API void tacit_population_free(tacit_population_t *population);
+TACIT_MUST_USE tacit_status_t tacit_population_parse(tacit_population_t **population, const char *text,
+                                                     size_t n, const tacit_program_constant_t *constants,
+                                                     size_t n_constants, tacit_error_t *err);
+void tacit_population_free(tacit_population_t *population);
 
-TACIT_API const tacit_population_column_t *tacit_population_columns(const tacit_population_t *population,
-                                                                    size_t *n);
-TACIT_API const tacit_population_statistic_t *tacit_population_statistics(
-    const tacit_population_t *population, size_t *n);
-TACIT_API size_t tacit_population_n_marks(const tacit_population_t *population);
+const tacit_population_column_t *tacit_population_columns(const tacit_population_t *population, size_t *n);
+const tacit_population_statistic_t *tacit_population_statistics(const tacit_population_t *population,
+                                                                size_t *n);
+size_t tacit_population_n_marks(const tacit_population_t *population);
 /** As those of programs: unconstrained parameters, and what is reported. */
-TACIT_API size_t tacit_population_n_parameters(const tacit_population_t *population);
-TACIT_API size_t tacit_population_n_reported(const tacit_population_t *population);
-TACIT_API const char *tacit_population_label(const tacit_population_t *population, size_t i);
-TACIT_API const char *tacit_population_name(const tacit_population_t *population, size_t i);
+size_t tacit_population_n_parameters(const tacit_population_t *population);
+size_t tacit_population_n_reported(const tacit_population_t *population);
+const char *tacit_population_label(const tacit_population_t *population, size_t i);
+const char *tacit_population_name(const tacit_population_t *population, size_t i);
 
 /** What a thread works with. */
 typedef struct tacit_population_workspace tacit_population_workspace_t;
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_population_workspace_new(
-    tacit_population_workspace_t **workspace, const tacit_population_t *population, tacit_error_t *err);
-TACIT_API void tacit_population_workspace_free(tacit_population_workspace_t *workspace);
+TACIT_MUST_USE tacit_status_t tacit_population_workspace_new(tacit_population_workspace_t **workspace,
+                                                             const tacit_population_t *population,
+                                                             tacit_error_t *err);
+void tacit_population_workspace_free(tacit_population_workspace_t *workspace);
 
 /**
  * Sixteen records at a time.
@@ -253,37 +218,33 @@ TACIT_API void tacit_population_workspace_free(tacit_population_workspace_t *wor
  * @param[out] log_lik  shape (16): log f(x | theta).
  * @param[out] grad     shape (n_parameters, 16): its derivatives by theta; NULL: not wanted.
  */
-TACIT_API void tacit_population_log_lik(tacit_population_workspace_t *workspace, const double *theta,
-                                        const double *x, double *log_lik, double *grad);
+void tacit_population_log_lik(tacit_population_workspace_t *workspace, const double *theta, const double *x,
+                              double *log_lik, double *grad);
 /** Marks of sixteen records, shape (n_marks, 16). */
-TACIT_API void tacit_population_marks(tacit_population_workspace_t *workspace, const double *x,
-                                      double *marks);
+void tacit_population_marks(tacit_population_workspace_t *workspace, const double *x, double *marks);
 /** Intervals that hold the marks of every record with x[j] in [box[2 j], box[2 j + 1]]: shape (n_marks, 2).
  * Infinite ends are allowed. */
-TACIT_API void tacit_population_mark_ranges(tacit_population_workspace_t *workspace, const double *box,
-                                            double *ranges);
+void tacit_population_mark_ranges(tacit_population_workspace_t *workspace, const double *box, double *ranges);
 /** Log prior of unconstrained theta, and its gradient, shape (n_parameters), or NULL. */
-TACIT_API double tacit_population_log_prior(tacit_population_workspace_t *workspace, const double *theta,
-                                            double *grad);
+double tacit_population_log_prior(tacit_population_workspace_t *workspace, const double *theta, double *grad);
 /**
  * Records as functions of base numbers: independent of each other and of theta, standard normal or uniform on
  * (0, 1). NULL where every number of a record has one statement `outcome ~ distribution(..)` that can be
  * turned around, and nothing else is said of it; else why not, borrowed.
  */
-TACIT_API const char *tacit_population_obstacle(const tacit_population_t *population);
-TACIT_API bool tacit_population_base_is_normal(const tacit_population_t *population, size_t column);
+const char *tacit_population_obstacle(const tacit_population_t *population);
+bool tacit_population_base_is_normal(const tacit_population_t *population, size_t column);
 /** x of base numbers, both shape (n_columns, 16). false: some x is beyond its declared bounds, or no number.
  */
-TACIT_API bool tacit_population_make(tacit_population_workspace_t *workspace, const double *theta,
-                                     const double *base, double *x);
+bool tacit_population_make(tacit_population_workspace_t *workspace, const double *theta, const double *base,
+                           double *x);
 /**
  * Base numbers of x; a whole number has many: v, uniform, shape (n_columns, 16), says which. false:
  * probabilities of whole numbers that end at an upper bound do not add up to 1.
  */
-TACIT_API bool tacit_population_unmake(tacit_population_workspace_t *workspace, const double *theta,
-                                       const double *x, const double *v, double *base);
-TACIT_API void tacit_population_report(tacit_population_workspace_t *workspace, const double *theta,
-                                       double *reported);
+bool tacit_population_unmake(tacit_population_workspace_t *workspace, const double *theta, const double *x,
+                             const double *v, double *base);
+void tacit_population_report(tacit_population_workspace_t *workspace, const double *theta, double *reported);
 
 /** One function of the library. */
 typedef struct tacit_program_entry {
@@ -301,11 +262,7 @@ typedef struct tacit_program_library {
 } tacit_program_library_t;
 
 /** Fill; clear in either case. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_program_library_init(tacit_program_library_t *library,
-                                                                   tacit_error_t *err);
-TACIT_API void tacit_program_library_clear(tacit_program_library_t *library);
-
-#ifdef __cplusplus
-}
-#endif
+TACIT_MUST_USE tacit_status_t tacit_program_library_init(tacit_program_library_t *library,
+                                                         tacit_error_t *err);
+void tacit_program_library_clear(tacit_program_library_t *library);
 #endif

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "diagnose/diagnose_internal.h"
+#include "models/models.h"
 
 enum { MAX_POOLED = 500 };
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "formula/analytic.h"
+#include "models/analytic.h"
 
 static double log_prior(const void *ctx, const double *theta, double *gradient) {
   const tacit_analytic_t *model = ctx;

@@ -1,4 +1,4 @@
-#include "formula/analytic.h"
+#include "models/analytic.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef TACIT_ANALYTIC_H
 #define TACIT_ANALYTIC_H
 
+#include "models/models.h"
 #include "formula/names.h"
-#include "tacit/model.h"
 
 typedef struct tacit_analytic {
   size_t dim, n_columns;

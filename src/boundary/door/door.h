@@ -14,10 +14,7 @@
 #define TACIT_DOOR_H
 
 #include "tacit/base.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "tacit/random.h"
 
 struct tacit_records;
 struct tacit_piece;
@@ -29,20 +26,6 @@ typedef struct tacit_door tacit_door_t;
 
 /** All ranks but the last hold a multiple of this many records, where minibatches are to be drawn. */
 enum { TACIT_RANK_ALIGNMENT = 64 };
-
-/**
- * Several processes that share the records: rank r holds those that follow rank r - 1's. All ranks make the
- * same calls with the same arguments, keys included (tacit_noise_new_with_key(),
- * tacit_sampler_settings_t.key), on machines of one kind; all of them are behind the privacy boundary, and so
- * is what they tell each other. Every rank then gets the same releases, to the last bit those of a single
- * process that holds all records.
- */
-typedef struct tacit_ranks {
-  size_t rank, n_ranks; /**< rank < n_ranks <= 2^20 */
-  /** Replace each of n numbers by its sum over the ranks, on all of them; does not return if it cannot. */
-  void (*sum)(void *user, size_t n, int64_t *numbers);
-  void *user;
-} tacit_ranks_t;
 
 /** What was clipped; PRIVATE: print it to the curator's terminal only, never to an artefact. */
 typedef struct tacit_door_notes {
@@ -64,26 +47,24 @@ typedef struct tacit_door_settings {
  * Open a door. Takes the records, also on failure. budget NULL: an exposed door, which charges and adds
  * nothing, NOT PRIVATE; its noise draws minibatches and may be NULL.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_new(tacit_door_t **door, struct tacit_records *records,
-                                                       struct tacit_budget *budget, struct tacit_noise *noise,
-                                                       const tacit_door_settings_t *settings,
-                                                       tacit_error_t *err);
-TACIT_API void tacit_door_free(tacit_door_t *door);
+TACIT_MUST_USE tacit_status_t tacit_door_new(tacit_door_t **door, struct tacit_records *records,
+                                             struct tacit_budget *budget, struct tacit_noise *noise,
+                                             const tacit_door_settings_t *settings, tacit_error_t *err);
+void tacit_door_free(tacit_door_t *door);
 
 /* ---- public facts ---- */
 
-TACIT_API bool tacit_door_is_exposed(const tacit_door_t *door);
+bool tacit_door_is_exposed(const tacit_door_t *door);
 /** False for an exposed door and for one whose noise is not secret. */
-TACIT_API bool tacit_door_is_private(const tacit_door_t *door);
+bool tacit_door_is_private(const tacit_door_t *door);
 /** 2 under substitution (and of an exposed door), 1 under add-remove: sensitivity of a sum of units that are
  * at most 1 long. */
-TACIT_API double tacit_door_factor(const tacit_door_t *door);
+double tacit_door_factor(const tacit_door_t *door);
 /** True where a unit has several records, or may have. */
-TACIT_API bool tacit_door_has_units(const tacit_door_t *door);
+bool tacit_door_has_units(const tacit_door_t *door);
 /** Number of units if it is public (substitute, or exposed), else TACIT_ERR_STATE. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_n_units(const tacit_door_t *door, size_t *n,
-                                                           tacit_error_t *err);
-TACIT_API tacit_door_notes_t tacit_door_notes(const tacit_door_t *door);
+TACIT_MUST_USE tacit_status_t tacit_door_n_units(const tacit_door_t *door, size_t *n, tacit_error_t *err);
+tacit_door_notes_t tacit_door_notes(const tacit_door_t *door);
 
 /* ---- vectors (theorem 1) ---- */
 
@@ -140,10 +121,9 @@ typedef struct tacit_vectors {
  * @return TACIT_ERR_BUDGET: refused, nothing computed; TACIT_ERR_SENSITIVITY: no clip; TACIT_ERR_STATE: also
  * for contributions that are no functions of a record (docs/errors.md).
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_release_vectors(tacit_door_t *door,
-                                                                   const tacit_vectors_t *vectors,
-                                                                   double noise_multiplier, double *out,
-                                                                   tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_release_vectors(tacit_door_t *door, const tacit_vectors_t *vectors,
+                                                         double noise_multiplier, double *out,
+                                                         tacit_error_t *err);
 
 /* ---- whole numbers of a unit (theorems 1 and 2) ---- */
 
@@ -171,9 +151,9 @@ typedef struct tacit_door_shape {
 } tacit_door_shape_t;
 
 /** Numbers summed. */
-TACIT_API size_t tacit_door_shape_n_sums(const tacit_door_shape_t *shape);
+size_t tacit_door_shape_n_sums(const tacit_door_shape_t *shape);
 
-/** Noise of each sum, independent; distributions as in tacit/random.h and tacit/augment.h. Squares and
+/** Noise of each sum, independent; distributions as in random/noise.h and augment/augment.h. Squares and
  * products: gaussian only. */
 typedef enum tacit_door_noise {
   TACIT_DOOR_GAUSSIAN = 0,
@@ -183,11 +163,10 @@ typedef enum tacit_door_noise {
 } tacit_door_noise_t;
 
 /** Public: the sensitivity of the sums, L2, or L1 under Laplace noise; what a release is charged as. */
-TACIT_API double tacit_door_shape_sensitivity(const tacit_door_shape_t *shape, tacit_door_noise_t noise,
-                                              bool is_substitute);
-TACIT_API struct tacit_event tacit_door_shape_event(const tacit_door_shape_t *shape, tacit_door_noise_t noise,
-                                                    bool is_substitute, double noise_multiplier,
-                                                    const char *label);
+double tacit_door_shape_sensitivity(const tacit_door_shape_t *shape, tacit_door_noise_t noise,
+                                    bool is_substitute);
+struct tacit_event tacit_door_shape_event(const tacit_door_shape_t *shape, tacit_door_noise_t noise,
+                                          bool is_substitute, double noise_multiplier, const char *label);
 
 /** Whole numbers that a unit adds. `unit` is shown its records that count, x (n_rows, n_columns), row by row,
  * and none else. */
@@ -208,11 +187,9 @@ typedef struct tacit_units {
  * noise_multiplier times the sensitivity; for squares the noise off the diagonal is sqrt(2) less. Zero on
  * failure. But for Gaussian noise the budget must have been given the event as its schedule.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_release_units(tacit_door_t *door,
-                                                                 const tacit_units_t *units,
-                                                                 tacit_door_noise_t noise,
-                                                                 double noise_multiplier, double *out,
-                                                                 double *scale, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_release_units(tacit_door_t *door, const tacit_units_t *units,
+                                                       tacit_door_noise_t noise, double noise_multiplier,
+                                                       double *out, double *scale, tacit_error_t *err);
 
 /* ---- scalars (theorems 1 and 3) ---- */
 
@@ -242,38 +219,18 @@ typedef struct tacit_scalars {
 
 /** Room for n_points kept functions (0: none), which lose their values when their number changes. *n is how
  * many there are. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_keep(tacit_door_t *door, size_t n_points, size_t limit,
-                                                        size_t *n, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_keep(tacit_door_t *door, size_t n_points, size_t limit, size_t *n,
+                                              tacit_error_t *err);
 /** As vectors are clipped and rounded: lanes (n_points, dim, 16) += whole numbers of clip 2^-20. Public, for
  * contributions. */
-TACIT_API void tacit_door_round(const tacit_vectors_t *vectors, size_t n_columns, const float *block,
-                                const float *norms, const float *rows, int32_t *lanes);
+void tacit_door_round(const tacit_vectors_t *vectors, size_t n_columns, const float *block,
+                      const float *norms, const float *rows, int32_t *lanes);
 
 /** out (n_pairs) <- sums + N(0, noise_sd[k]^2), noise_sd[k] = noise_multiplier f clips[k]; each pair is one
  * Gaussian event. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_release_scalars(tacit_door_t *door,
-                                                                   const tacit_scalars_t *scalars,
-                                                                   double noise_multiplier, double *out,
-                                                                   double *noise_sd, tacit_error_t *err);
-
-/* ---- decisions (theorem 3): only a bit leaves; sums are log ratios in units of 2^-32 ---- */
-
-/** How a proposal with log acceptance ratio l is accepted; all are balanced, a(l) = e^l a(-l). */
-typedef enum tacit_accept_kind {
-  TACIT_ACCEPT_BARKER = 0, /**< 1 / (1 + e^-l), no noise */
-  TACIT_ACCEPT_PENALTY,    /**< min(1, exp(l + N(0, sigma^2) - sigma^2 / 2)) */
-  TACIT_ACCEPT_PROBIT, /**< the same with a sigma for each pair: rule.sigma times its own sensitivity f c */
-  TACIT_ACCEPT_ARCSINE /**< sin^2 of an angle linear in l, capped: the rule of least information
-                          (docs/theory.md) */
-} tacit_accept_kind_t;
-
-typedef struct tacit_accept_rule {
-  tacit_accept_kind_t kind;
-  double max_bound; /**< largest clip, in log ratios: what every bit is charged for */
-  double sigma;     /**< penalty, probit */
-  double kappa;     /**< arcsine: the square root of the information, from 0.05 to 2 */
-  double cap;       /**< arcsine: the largest acceptance, at most 0.999 */
-} tacit_accept_rule_t;
+TACIT_MUST_USE tacit_status_t tacit_door_release_scalars(tacit_door_t *door, const tacit_scalars_t *scalars,
+                                                         double noise_multiplier, double *out,
+                                                         double *noise_sd, tacit_error_t *err);
 
 /** TunaMH with public constants: what a decision by minibatch may look at. */
 typedef struct tacit_minibatch_rule {
@@ -306,45 +263,37 @@ typedef struct tacit_door_product {
 } tacit_door_product_t;
 
 /** Clip of a bound on log ratios in whole units of 2^-32, two more than the bound, from 2^10 to 2^51. */
-TACIT_API double tacit_ratio_clip(double bound);
+double tacit_ratio_clip(double bound);
 /** What one decision is charged as: of a sum that a unit moves by at most factor times its clip; by
  * minibatch; of a product. */
-TACIT_API struct tacit_event tacit_accept_event(const tacit_accept_rule_t *rule, double factor);
-TACIT_API struct tacit_event tacit_minibatch_event(const tacit_minibatch_rule_t *rule, double factor);
+struct tacit_event tacit_accept_event(const tacit_accept_rule_t *rule, double factor);
+struct tacit_event tacit_minibatch_event(const tacit_minibatch_rule_t *rule, double factor);
 /** Expected number of records that a decision with ratio bound b and intensity a looks at; does one of this
  * clip look at all? */
-TACIT_API double tacit_door_minibatch_size(double n, double bound, double intensity);
-TACIT_API bool tacit_door_is_full(const tacit_minibatch_rule_t *rule, double clip);
-TACIT_API struct tacit_event tacit_product_event(const tacit_accept_rule_t *rule, double factor,
-                                                 const tacit_door_product_t *of);
+double tacit_door_minibatch_size(double n, double bound, double intensity);
+bool tacit_door_is_full(const tacit_minibatch_rule_t *rule, double clip);
+struct tacit_event tacit_product_event(const tacit_accept_rule_t *rule, double factor,
+                                       const tacit_door_product_t *of);
 
 /**
  * Decide on pairs with log ratio sum + correction[k] (NULL where n_pairs is 0); each decision is one event.
  * The sums never leave. clips[k] at most that of the rule's max_bound. Needs a private door with a budget for
  * a schedule.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *scalars,
-                                                          const tacit_accept_rule_t *rule,
-                                                          const double *correction, bool *accepted,
-                                                          tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *scalars,
+                                                const tacit_accept_rule_t *rule, const double *correction,
+                                                bool *accepted, tacit_error_t *err);
 /**
  * Decide on the one pair by looking at about n (a + b) records drawn at random (scalars is_sampled), or,
  * tacit_door_is_full(), at all; also of an exposed door.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_decide_minibatch(tacit_door_t *door,
-                                                                    const tacit_scalars_t *scalars,
-                                                                    const tacit_minibatch_rule_t *rule,
-                                                                    double correction, bool *accepted,
-                                                                    tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_door_decide_minibatch(tacit_door_t *door, const tacit_scalars_t *scalars,
+                                                          const tacit_minibatch_rule_t *rule,
+                                                          double correction, bool *accepted,
+                                                          tacit_error_t *err);
 /** Decide on a log ratio sum + weight <A, B> + correction, A and B sums times scale, plus add, clipped.
  * Barker or penalty. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_door_decide_product(tacit_door_t *door,
-                                                                  const tacit_door_product_t *of,
-                                                                  const tacit_accept_rule_t *rule,
-                                                                  double correction, bool *accepted,
-                                                                  tacit_error_t *err);
-
-#ifdef __cplusplus
-}
-#endif
+TACIT_MUST_USE tacit_status_t tacit_door_decide_product(tacit_door_t *door, const tacit_door_product_t *of,
+                                                        const tacit_accept_rule_t *rule, double correction,
+                                                        bool *accepted, tacit_error_t *err);
 #endif

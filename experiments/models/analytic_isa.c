@@ -3,7 +3,7 @@
  * (meson.build), TACIT_ISA naming the table. Blocks, `out` and their pieces as in tacit_record_model_t.
  */
 #include "base/vector.h"
-#include "formula/analytic.h"
+#include "models/analytic.h"
 #include "formula/pieces.h"
 
 /* sum_j -(x_j - u_j)^2 / (2 obs_var_j) for DOUBLE_LANES records; u is theta, bent or not */

@@ -9,10 +9,6 @@
 
 #include "tacit/base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { TACIT_RELEASE_MAX_PARTS = 8, TACIT_RELEASE_NAME_SIZE = 32 };
 
 /** Numbers by a name: of a point "theta", "whiten", "radius"; shape (n). */
@@ -42,22 +38,17 @@ typedef struct tacit_releases {
   size_t n_taken; /**< by tacit_releases_take() */
 } tacit_releases_t;
 
-TACIT_API void tacit_releases_clear(tacit_releases_t *releases);
+void tacit_releases_clear(tacit_releases_t *releases);
 /** Append a copy. @return TACIT_ERR_MEMORY; TACIT_ERR_ARGUMENT: too many parts. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_releases_add(tacit_releases_t *releases,
-                                                           const tacit_kept_release_t *release,
-                                                           tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_releases_add(tacit_releases_t *releases,
+                                                 const tacit_kept_release_t *release, tacit_error_t *err);
 /**
  * The next release, which must have this label, number of values, and parts of these names and sizes.
  * @param[in,out] release  label, n_values, names and sizes of parts are looked at; values and those of parts
  * are filled, noise too.
  * @return TACIT_ERR_DATA if the next one is another.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_releases_take(tacit_releases_t *releases,
-                                                            tacit_kept_release_t *release,
-                                                            tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_releases_take(tacit_releases_t *releases, tacit_kept_release_t *release,
+                                                  tacit_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -15,13 +15,9 @@
 #ifndef TACIT_TABLES_H
 #define TACIT_TABLES_H
 
-#include "tacit/augment.h"
+#include "augment/augment.h"
 #include "tacit/base.h"
 #include "tacit/draws.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 struct tacit_rng;
 
@@ -49,23 +45,22 @@ typedef struct tacit_tables tacit_tables_t;
  * @return TACIT_ERR_ARGUMENT for margins out of range, a clique of more than 10^5 cells, or more than 1000
  * effects; *tables is NULL then.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_tables_new(tacit_tables_t **tables,
-                                                         const tacit_margins_t *margins, tacit_error_t *err);
-TACIT_API void tacit_tables_free(tacit_tables_t *tables);
-TACIT_API size_t tacit_tables_n_effects(const tacit_tables_t *tables);
+TACIT_MUST_USE tacit_status_t tacit_tables_new(tacit_tables_t **tables, const tacit_margins_t *margins,
+                                               tacit_error_t *err);
+void tacit_tables_free(tacit_tables_t *tables);
+size_t tacit_tables_n_effects(const tacit_tables_t *tables);
 /** Cells of all margins, one margin after another; within one the last column is the fastest. */
-TACIT_API size_t tacit_tables_n_cells(const tacit_tables_t *tables);
+size_t tacit_tables_n_cells(const tacit_tables_t *tables);
 /** Cells of the largest clique. */
-TACIT_API size_t tacit_tables_largest_clique(const tacit_tables_t *tables);
+size_t tacit_tables_largest_clique(const tacit_tables_t *tables);
 /** Effect i: its columns, and levels (n_columns), 0 of columns that it does not have. */
-TACIT_API uint32_t tacit_tables_effect(const tacit_tables_t *tables, size_t i, size_t *levels);
+uint32_t tacit_tables_effect(const tacit_tables_t *tables, size_t i, size_t *levels);
 
 /**
  * What of the effects makes cell `cell` of the margins' cells, and no other of its margin, likelier: effects
  * and signs (tacit_tables_n_effects()), +1 or -1, by inclusion and exclusion. @return how many they are.
  */
-TACIT_API size_t tacit_tables_cell_effects(const tacit_tables_t *tables, size_t cell, uint32_t *effects,
-                                           double *signs);
+size_t tacit_tables_cell_effects(const tacit_tables_t *tables, size_t cell, uint32_t *effects, double *signs);
 
 /**
  * A(theta), and the probabilities of the margins' cells.
@@ -73,14 +68,13 @@ TACIT_API size_t tacit_tables_cell_effects(const tacit_tables_t *tables, size_t 
  * @param[out] cells  (tacit_tables_n_cells()), or NULL.
  * Cost: linear in the cells of all cliques, times the margins that each holds.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_tables_evaluate(const tacit_tables_t *tables,
-                                                              const double *theta, double *log_partition,
-                                                              double *cells, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_tables_evaluate(const tacit_tables_t *tables, const double *theta,
+                                                    double *log_partition, double *cells, tacit_error_t *err);
 /** Draw rows, exactly: levels (n_rows, n_columns), each from 0. Clique by clique, each given the columns that
  * it shares with those before. */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_tables_draw(const tacit_tables_t *tables, const double *theta,
-                                                          size_t n_rows, struct tacit_rng *rng,
-                                                          uint16_t *levels, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_tables_draw(const tacit_tables_t *tables, const double *theta,
+                                                size_t n_rows, struct tacit_rng *rng, uint16_t *levels,
+                                                tacit_error_t *err);
 
 /** What was released. Borrows its arrays. */
 typedef struct tacit_noisy_margins {
@@ -115,20 +109,18 @@ typedef struct tacit_tables_findings {
  *
  * Cost of an iteration, K effects, C cells of cliques: some 10 C for each leapfrog step, then K C + K^3 / 3.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t
-tacit_tables_infer(const tacit_tables_t *tables, const tacit_noisy_margins_t *release,
-                   const tacit_augment_settings_t *settings, tacit_draws_t *draws,
-                   tacit_augment_result_t *result, tacit_tables_findings_t *findings, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_tables_infer(const tacit_tables_t *tables,
+                                                 const tacit_noisy_margins_t *release,
+                                                 const tacit_augment_settings_t *settings,
+                                                 tacit_draws_t *draws, tacit_augment_result_t *result,
+                                                 tacit_tables_findings_t *findings, tacit_error_t *err);
 
 /**
  * The p-value of the differences between margins that should agree, given Gaussian noise
  * (tacit_tables_findings_t), by least squares. Cost: cubic in the effects.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_tables_contradiction(const tacit_tables_t *tables,
-                                                                   const tacit_noisy_margins_t *release,
-                                                                   double *p, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_tables_contradiction(const tacit_tables_t *tables,
+                                                         const tacit_noisy_margins_t *release, double *p,
+                                                         tacit_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

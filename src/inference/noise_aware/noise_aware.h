@@ -13,16 +13,12 @@
 #ifndef TACIT_NOISE_AWARE_H
 #define TACIT_NOISE_AWARE_H
 
+#include "formula/model.h"
+#include "releases/releases.h"
 #include "tacit/account.h"
 #include "tacit/base.h"
 #include "tacit/diagnose.h"
 #include "tacit/draws.h"
-#include "tacit/model.h"
-#include "tacit/releases.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 struct tacit_curator;
 
@@ -76,7 +72,7 @@ typedef struct tacit_noise_aware_settings {
 } tacit_noise_aware_settings_t;
 
 /** Bernoulli, 4 chains of 500 + 1000 iterations. */
-TACIT_API tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
+tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 
 /**
  * The most features of bernoulli and poisson, units of one row; and of gaussian, units of several rows, sites
@@ -96,8 +92,8 @@ enum {
  * that is private; where units may have several rows, how many they have and the squares of their scores.
  * Returns the number of events. Their order is of no meaning.
  */
-TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings,
-                                          tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
+size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings,
+                                tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 
 /**
  * Fill program_sampling and program_noise of settings with records, by simulation on made-up records at the
@@ -105,9 +101,9 @@ TACIT_API size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *se
  * some parameter: the fit is refused.
  * @return TACIT_ERR_NUMERIC: no record tells anything there; TACIT_ERR_MEMORY.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *settings,
-                                                                  const tacit_parameters_t *parameters,
-                                                                  tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *settings,
+                                                        const tacit_parameters_t *parameters,
+                                                        tacit_error_t *err);
 
 /**
  * Predicted ratio of the posterior standard deviation to the non-private one, from public numbers alone:
@@ -119,8 +115,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_measure(tacit_noise_aw
  * is sqrt(2) more. A floor that is nearly reached with many records, not a promise: at small budgets what the
  * surrogate does not know comes on top.
  */
-TACIT_API double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings, size_t dim,
-                                             double n_units);
+double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 /**
  * The same of the worst coefficient where data are as unkind as bounds allow them to be: 2 % in the rarer
  * level of a two-valued feature, a numeric feature that fills a tenth of its bounds, and of a gaussian
@@ -133,8 +128,8 @@ TACIT_API double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t 
  * 10, 23); numeric features filling a tenth of their bounds: 1.1, 2.3, 8.6 at n 8000 and n 1000, epsilon 1,
  * 0.4. Of a gaussian, whose releases go by what earlier ones found, sqrt(1 + (3.5 P)^2), whatever the bounds.
  */
-TACIT_API double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim,
-                                                  double n_units);
+double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim,
+                                        double n_units);
 
 /**
  * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5; of more than 20
@@ -143,10 +138,10 @@ TACIT_API double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settin
  * names the epsilon and the number of rows at which P is 2.
  * @return TACIT_ERR_BUDGET: refused; TACIT_ERR_ARGUMENT: n_units or n_features is missing.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t
-tacit_noise_aware_check_budget(const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_noise_aware_check_budget(const tacit_noise_aware_settings_t *settings,
+                                                             tacit_error_t *err);
 /** Is P above 2? Then intervals are some 6 to 12 times as wide as without privacy. */
-TACIT_API bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *settings);
+bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *settings);
 
 /**
  * By public numbers, how little the released moments will tell of the scale of a numeric feature that fills a
@@ -159,18 +154,17 @@ TACIT_API bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *se
  * raised in at most 0.05 of a kind's fits below 0.5, in up to 0.4 from there to 1.1, and above in 0.4 to 1
  * with three features, 0.1 to 0.8 with one. Falls as the budget or n_units grows.
  */
-TACIT_API double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim,
-                                               double n_units);
+double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim,
+                                     double n_units);
 
 /**
  * Of settings with records and rho: what check `bent` is likely to be, by simulation on made-up records at
  * the prior's centre.
  * @param[out] bend  INFINITY where records tell nothing there.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *settings,
-                                                               const tacit_parameters_t *parameters,
-                                                               double n_units, double *bend,
-                                                               tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_noise_aware_bend(const tacit_noise_aware_settings_t *settings,
+                                                     const tacit_parameters_t *parameters, double n_units,
+                                                     double *bend, tacit_error_t *err);
 /**
  * Fit: make the releases, then draw from the posterior given them.
  *
@@ -187,23 +181,23 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_bend(const tacit_noise
  * is charged if it did so at its first call; TACIT_ERR_NUMERIC if the posterior is not a density (an improper
  * prior).
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curator *curator,
-                                                              const tacit_parameters_t *parameters,
-                                                              const tacit_noise_aware_settings_t *settings,
-                                                              tacit_draws_t *draws, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_noise_aware_fit(struct tacit_curator *curator,
+                                                    const tacit_parameters_t *parameters,
+                                                    const tacit_noise_aware_settings_t *settings,
+                                                    tacit_draws_t *draws, tacit_error_t *err);
 
 /**
  * Ask a curator for one release as a fit asked for it, so that a curator elsewhere sums its own records for
  * the same request. What it makes of them is nobody's: the sums are in what its ranks tell each other
- * (tacit/door.h).
+ * (door/door.h).
  * @param[in] settings  of the fit; callbacks, releases and key count for nothing.
  * @param[in] request   as given to settings.asked().
  * @return TACIT_ERR_SYNTAX for a request of another method or model; else as the curator.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_serve(struct tacit_curator *curator,
-                                                                const tacit_noise_aware_settings_t *settings,
-                                                                const tacit_kept_release_t *request,
-                                                                tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_noise_aware_serve(struct tacit_curator *curator,
+                                                      const tacit_noise_aware_settings_t *settings,
+                                                      const tacit_kept_release_t *request,
+                                                      tacit_error_t *err);
 
 /**
  * Draw from the posterior given the releases of n sites: prior times the product of all sites' likelihoods.
@@ -228,10 +222,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_serve(struct tacit_cur
  * by the features of all sites together.
  * @return as tacit_noise_aware_fit() without a curator.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites,
-                                                                  size_t n, double between,
-                                                                  const tacit_parameters_t *parameters,
-                                                                  tacit_draws_t *draws, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n,
+                                                        double between, const tacit_parameters_t *parameters,
+                                                        tacit_draws_t *draws, tacit_error_t *err);
 
 /**
  * Rows of features as the releases of their moments tell of them: normal in shape, clamped to [-1, 1], +-1
@@ -246,9 +239,10 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_no
  * zeros.
  * @return as tacit_noise_aware_fit() without a curator.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_features(
-    const tacit_noise_aware_settings_t *settings, const bool *is_wanted, uint64_t stream, size_t n,
-    double *rows, tacit_feature_scale_t *scales, tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings,
+                                                         const bool *is_wanted, uint64_t stream, size_t n,
+                                                         double *rows, tacit_feature_scale_t *scales,
+                                                         tacit_error_t *err);
 
 /** What the releases of a fit of a program tell: its parameters, and who its records are. */
 typedef struct tacit_noise_aware_known {
@@ -267,13 +261,9 @@ typedef struct tacit_noise_aware_known {
  * failure too.
  * @return as tacit_noise_aware_fit() without a curator.
  */
-TACIT_API TACIT_MUST_USE tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings,
-                                                                const tacit_parameters_t *parameters,
-                                                                tacit_noise_aware_known_t *known,
-                                                                tacit_error_t *err);
-TACIT_API void tacit_noise_aware_known_clear(tacit_noise_aware_known_t *known);
+TACIT_MUST_USE tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings,
+                                                      const tacit_parameters_t *parameters,
+                                                      tacit_noise_aware_known_t *known, tacit_error_t *err);
+void tacit_noise_aware_known_clear(tacit_noise_aware_known_t *known);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
