@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "diagnose/diagnose.h"
+#include "noise_aware/effects.h"
 #include "noise_aware/gaussian.h"
 
 #include <math.h>
@@ -83,6 +84,45 @@ tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curato
   return status;
 }
 
+/* By theta, log sigma last. */
+static double log_density(void *posterior, const double *theta) {
+  tacit_linear_posterior_t *p = posterior;
+  double point[GAUSSIAN_MAX + 1];
+  return tacit_linear_place(p, theta, point)
+             ? tacit_linear_log_density(p, point) -
+                   2 * (p->dim > p->d ? point[p->d] + log(p->scale) - theta[p->d] : 0)
+             : -INFINITY;
+}
+
+/* mean and cov (dim, dim) of theta, log sigma taken to be independent of the others. */
+static void moments(const tacit_gaussian_t *g, const tacit_draws_t *draws, double *mean, double *cov) {
+  size_t d = g->d, dim = g->dim, n_kept = tacit_draws_n_kept(draws), n = 0;
+  double theta[GAUSSIAN_MAX + 1] = {0}, unit[GAUSSIAN_MAX + 1], square = 0;
+  memcpy(mean, g->mean, d * sizeof *mean);
+  for (size_t i = 0; i < d * d; i++) {
+    cov[i / d * dim + i % d] = g->cov[i];
+  }
+  if (dim == d) {
+    return;
+  }
+  g->parameters->report(g->parameters->ctx, theta, unit);
+  for (size_t i = 0; i < draws->n_chains * n_kept; i++) {
+    size_t row = i / n_kept * (draws->n_warmup + draws->n_draws) + draws->n_warmup + i % n_kept;
+    double log_sigma = log(draws->values[row * draws->n_reported + d] / unit[d]), from = log_sigma - mean[d];
+    mean[d] += from / (double)++n;
+    square += from * (log_sigma - mean[d]);
+  }
+  cov[d * dim + d] = n > 1 ? square / (double)(n - 1) : 1;
+}
+
+static tacit_status_t draw_effects(tacit_gaussian_t *g, tacit_draws_t *draws, tacit_error_t *err) {
+  double mean[GAUSSIAN_MAX + 1] = {0}, cov[(GAUSSIAN_MAX + 1) * (GAUSSIAN_MAX + 1)] = {0};
+  moments(g, draws, mean, cov);
+  return tacit_effects_walk(
+      &(tacit_effects_start_t){g->dim, mean, cov, log_density, &g->posterior, g->parameters, g->settings},
+      draws, err);
+}
+
 tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
                                     const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
                                     tacit_draws_t *draws, tacit_error_t *err) {
@@ -100,6 +140,9 @@ tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parame
   if (status == TACIT_OK) {
     check(g);
     compare_to_none(g, draws);
+  }
+  if (settings->effects != NULL) {
+    TACIT_THEN(status, draw_effects(g, draws, err));
   }
   tacit_free(g);
   return status;

@@ -91,6 +91,8 @@ void tacit_linear_map(const tacit_linear_posterior_t *posterior, const double *t
 void tacit_linear_look(tacit_linear_posterior_t *posterior, double *gamma, double *precision);
 /* theta (dim) of a point; false where there is none. */
 bool tacit_linear_unmap(const tacit_linear_posterior_t *posterior, const double *point, double *theta);
+/* The point (dim) of theta; false where there is none. */
+bool tacit_linear_place(const tacit_linear_posterior_t *posterior, const double *theta, double *point);
 
 /* ---- gaussian.c, gaussian_columns.c, gaussian_moments.c, gaussian_bands.c: the releases in order ---- */
 

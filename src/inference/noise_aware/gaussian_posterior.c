@@ -138,6 +138,16 @@ bool tacit_linear_unmap(const tacit_linear_posterior_t *p, const double *point, 
   return true;
 }
 
+bool tacit_linear_place(const tacit_linear_posterior_t *p, const double *theta, double *point) {
+  tacit_linear_map(p, theta, point);
+  if (p->dim > p->d) {
+    double log_sigma = theta[p->d] - log(p->scale);
+    point[p->d] = 0.5 * log(exp(2 * log_sigma) + quadratic(p->d, p->moments, point));
+    return isfinite(point[p->d]);
+  }
+  return true;
+}
+
 /* d log sigma = t^2/sigma^2 d log t. */
 double tacit_linear_log_density(tacit_linear_posterior_t *p, const double *point) {
   double theta[GAUSSIAN_MAX + 1], t2, sigma2;

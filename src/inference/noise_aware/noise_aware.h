@@ -22,6 +22,32 @@
 
 struct tacit_curator;
 
+/** Effects of a factor's levels, which are normal with an sd of their own. */
+typedef struct tacit_level_effects {
+  size_t first;    /**< feature of the second level; those of the others follow; -1 or +1 */
+  size_t n_levels; /**< >= 2 */
+} tacit_level_effects_t;
+
+/**
+ * (1 | g): the intercept and the effects of factors' levels, of which a regression's releases tell as of any
+ * factor. Their priors are flat but for that the effects r of factor t are normal(0, sd_t), and sd_t half
+ * student_t(3, 0, 1).
+ */
+typedef struct tacit_noise_aware_effects {
+  const tacit_level_effects_t *factors; /**< shape (n) */
+  size_t n, n_reported;
+  /**
+   * One draw, reported. theta: unconstrained parameters of the regression, the intercept at effects 0 and the
+   * factors' coefficients of no meaning; sds: shape (n); effects: of all levels of all factors, one after the
+   * other; row: shape (n_reported).
+   */
+  void (*report)(const void *user, const double *theta, const double *sds, const double *effects,
+                 double *row);
+  /** Makes the priors of the factors' coefficients flat: called when all is released. */
+  void (*begin)(void *user);
+  void *user;
+} tacit_noise_aware_effects_t;
+
 typedef struct tacit_noise_aware_settings {
   tacit_family_t family; /**< bernoulli, poisson or gaussian */
   double upper; /**< the response is clamped to [0, upper]; see tacit_family_has_moments(); gaussian: to [-1,
@@ -69,6 +95,7 @@ typedef struct tacit_noise_aware_settings {
   tacit_releases_t *releases; /**< where releases are kept as they are made, or, without a curator, taken
                                  from; borrowed, may be NULL */
   tacit_evidence_t *evidence; /**< filled by the fit; may be NULL */
+  const tacit_noise_aware_effects_t *effects; /**< of a regression: draws are of them; NULL: none */
 } tacit_noise_aware_settings_t;
 
 /** Bernoulli, 4 chains of 500 + 1000 iterations. */

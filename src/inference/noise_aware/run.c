@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "noise_aware/effects.h"
 #include "noise_aware/run.h"
 
 /* Stream of the surrogate's normals; chains take the streams from 0. */
@@ -163,6 +164,10 @@ void tacit_aware_run_compare(const tacit_aware_common_t *of, const tacit_aware_r
   }
 }
 
+static double log_density(void *posterior, const double *theta) {
+  return tacit_aware_posterior_log_density(posterior, theta, NULL);
+}
+
 tacit_status_t tacit_aware_run_all(tacit_aware_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
   tacit_status_t status = tacit_aware_run_features(run, err);
   if (status == TACIT_OK && run->settings->scaled != NULL) {
@@ -180,6 +185,12 @@ tacit_status_t tacit_aware_run_all(tacit_aware_run_t *run, tacit_draws_t *draws,
                                    run->has_normal_tails};
     tacit_aware_check(&end);
     tacit_aware_run_compare(&end.common, run, 1);
+  }
+  if (run->settings->effects != NULL) {
+    TACIT_THEN(status,
+               tacit_effects_walk(&(tacit_effects_start_t){run->surrogate.d, run->mean, run->cov, log_density,
+                                                           &run->posterior, run->parameters, run->settings},
+                                  draws, err));
   }
   return status;
 }

@@ -178,6 +178,13 @@ void tacit_model_normal_tails(tacit_model_t *model) {
   }
 }
 
+void tacit_model_flatten_priors(tacit_model_t *model, size_t first, size_t n) {
+  tacit_glm_t *glm = glm_of(&model->parameters);
+  for (size_t i = first; glm != NULL && i < first + n && i < glm->dim; i++) {
+    glm->priors[i] = (tacit_prior_t){.kind = TACIT_PRIOR_FLAT};
+  }
+}
+
 bool tacit_parameters_prior(const tacit_parameters_t *parameters, size_t i, tacit_prior_view_t *view) {
   const tacit_glm_t *glm = glm_of(parameters);
   if (glm == NULL || i >= glm->dim) {

@@ -253,6 +253,9 @@ void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t 
 /** Normal tails: each student_t and cauchy prior becomes a normal one of the same location and scale. */
 void tacit_model_normal_tails(tacit_model_t *model);
 
+/** The priors of n coefficients from `first` on become flat. No effect on other models. */
+void tacit_model_flatten_priors(tacit_model_t *model, size_t first, size_t n);
+
 /** Prior i of a generalised linear model, of n_reported: its distribution, and where it is from. */
 typedef struct tacit_prior_view {
   tacit_prior_t prior;

@@ -116,14 +116,16 @@ static void scale_of_response(const tacit_fit_t *fit, double *centre, double *ha
 /* Mean and relative sd of a gaussian's residual sd: the column after the coefficients, or known. */
 static void take_sd(const tacit_fit_t *fit, const tacit_draws_t *draws, checked_t *c) {
   size_t n_kept = tacit_draws_n_kept(draws), all = n_kept * draws->n_chains;
-  double centre, half, sum = 0, square = 0;
+  bool has_sd = is_gaussian(fit) && !(fit->checked->known_sd > 0);
+  double centre, half, sum = 0, square = 0, row[TACIT_NOISE_AWARE_MAX_FEATURES + 1];
   scale_of_response(fit, &centre, &half);
-  for (size_t i = 0; i < all && draws->n_reported > c->d; i++) {
-    double sd = tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept)[c->d];
+  for (size_t i = 0; i < all && has_sd; i++) {
+    tacit_fit_regression_row(fit, tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept), row);
+    double sd = row[c->d];
     sum += sd / (double)all;
     square += sd * sd / (double)all;
   }
-  c->sd = draws->n_reported > c->d ? sum / half : fit->checked->known_sd / half;
+  c->sd = has_sd ? sum / half : fit->checked->known_sd / half;
   c->sd_error = sum > 0 ? sqrt(fmax(square / (sum * sum) - 1, 0)) : 0;
 }
 
@@ -134,14 +136,15 @@ static tacit_status_t take_draws(const tacit_fit_t *fit, const tacit_report_read
   size_t n_kept = tacit_draws_n_kept(draws), all = n_kept * draws->n_chains, step = all / MOST_DRAWS + 1;
   double middle, unit;
   scale_of_response(fit, &middle, &unit);
-  if (draws->n_reported != c->d + (is_gaussian(fit) && !(fit->checked->known_sd > 0))) {
+  size_t n_reported = tacit_fit_reported(fit)->n_reported;
+  if (draws->n_reported != n_reported) {
     return tacit_error_set(err, TACIT_ERR_DATA, "draws",
-                           "the draws are of %zu quantities, the formula has %zu coefficients",
-                           draws->n_reported, c->d);
+                           "the draws are of %zu quantities, the formula's are %zu", draws->n_reported,
+                           n_reported);
   }
   for (size_t i = 0; i < all; i++) {
-    const double *row = tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept);
-    double scaled[TACIT_NOISE_AWARE_MAX_FEATURES] = {-middle / unit};
+    double row[TACIT_NOISE_AWARE_MAX_FEATURES + 1], scaled[TACIT_NOISE_AWARE_MAX_FEATURES] = {-middle / unit};
+    tacit_fit_regression_row(fit, tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept), row);
     for (size_t j = 0; j < c->d; j++) {
       double centre, half;
       tacit_design_scaling(fit->design, j, &centre, &half);

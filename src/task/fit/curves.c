@@ -116,7 +116,7 @@ tacit_status_t tacit_fit_curves(const tacit_fit_t *fit, tacit_fit_curves_t *curv
   curves->items = tacit_alloc_zero(MOST_CURVES, sizeof *curves->items);
   curves->values = tacit_alloc_zero(MOST_CURVES * 4 * N_POINTS, sizeof *curves->values);
   bool ok = curves->items != NULL && curves->values != NULL;
-  if (ok && fit->program != NULL) {
+  if (ok && (fit->program != NULL || fit->effects != NULL)) {
     return tacit_fit_curves_of_program(fit, curves, err);
   }
   const char *const *names = tacit_design_columns(fit->design, &n_columns);

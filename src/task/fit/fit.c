@@ -35,6 +35,7 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_budget_free(fit->budget);
   tacit_free(fit->check_json);
   tacit_fit_clear_sites(fit);
+  tacit_fit_free_effects(fit);
   tacit_model_clear(&fit->model);
   tacit_design_free(fit->design);
   tacit_program_free(fit->program);
@@ -171,12 +172,16 @@ const tacit_evidence_t *tacit_fit_evidence(const tacit_fit_t *fit) {
   return fit->evidence.n_terms > 0 ? &fit->evidence : NULL;
 }
 
+const tacit_parameters_t *tacit_fit_reported(const tacit_fit_t *fit) {
+  return fit->effects != NULL ? &fit->effects->model.parameters : &fit->model.parameters;
+}
+
 const char *const *tacit_fit_labels(const tacit_fit_t *fit) {
-  return fit->site_labels != NULL ? (const char *const *)fit->site_labels : fit->model.parameters.labels;
+  return fit->site_labels != NULL ? (const char *const *)fit->site_labels : tacit_fit_reported(fit)->labels;
 }
 
 const char *const *tacit_fit_names(const tacit_fit_t *fit) {
-  return fit->site_names != NULL ? (const char *const *)fit->site_names : fit->model.parameters.names;
+  return fit->site_names != NULL ? (const char *const *)fit->site_names : tacit_fit_reported(fit)->names;
 }
 
 tacit_guarantee_t tacit_fit_promised(const tacit_fit_t *fit) {

@@ -33,6 +33,20 @@ typedef struct tacit_unit_print {
 
 /* ---- the fit ---- */
 
+/* ---- effects.c: (1 | g) by method noise-aware ---- */
+
+enum { TACIT_FIT_MAX_GROUPS = 8 };
+
+typedef struct tacit_fit_effects {
+  tacit_text_t fixed, groups; /* the formula without them; " + g + h" */
+  tacit_level_effects_t factors[TACIT_FIT_MAX_GROUPS];
+  size_t n_fixed, n_features, n_levels; /* features but those of levels; all; levels of all factors */
+  tacit_noise_aware_effects_t aware;
+  tacit_program_t *program; /* the formula's, whose parameters are reported */
+  tacit_model_t model;      /* of that */
+  double *point;            /* its unconstrained parameters */
+} tacit_fit_effects_t;
+
 typedef enum tacit_fit_stage {
   TACIT_FIT_STAGE_SETTINGS = 0,
   TACIT_FIT_STAGE_PREPARED, /* settings are settled */
@@ -71,6 +85,7 @@ struct tacit_fit {
   tacit_design_t *design;   /* of a formula; else NULL */
   tacit_program_t *program; /* of a program; else NULL */
   tacit_model_t model;
+  tacit_fit_effects_t *effects; /* of a formula, whose regression has `+ g` in their place; NULL: none */
   tacit_budget_t *budget;
   tacit_noise_t *noise;
   tacit_curator_t *curator;
@@ -192,6 +207,26 @@ TACIT_MUST_USE tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_err
 /* The fit's program, compiled, says of records what a kept text says; TACIT_ERR_DATA if not. */
 TACIT_MUST_USE tacit_status_t tacit_fit_compare_program(const tacit_fit_t *fit, const char *text,
                                                         tacit_error_t *err);
+
+/* ---- effects.c ---- */
+
+/* Is it worth a look at the formula's groups? */
+bool tacit_fit_may_have_effects(const tacit_fit_t *fit);
+/*
+ * ->design and ->model of the formula with `+ g` in the place of (1 | g), by open_regression(fit, formula,
+ * err), and ->effects. *is_taken false: this way does not take the formula, and what was opened is to be
+ * freed.
+ */
+TACIT_MUST_USE tacit_status_t tacit_fit_open_effects(
+    tacit_fit_t *fit, tacit_status_t (*open_regression)(tacit_fit_t *, const char *, tacit_error_t *),
+    bool *is_taken, tacit_error_t *err);
+void tacit_fit_free_effects(tacit_fit_t *fit);
+/* ->evidence, which is of the regression's terms, becomes one of what is reported. */
+TACIT_MUST_USE tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *err);
+/* row, shape (parameters of the regression), of what is reported. */
+void tacit_fit_regression_row(const tacit_fit_t *fit, const double *reported, double *row);
+/* What draws are of: the parameters of the formula's program where it has effects. */
+const tacit_parameters_t *tacit_fit_reported(const tacit_fit_t *fit);
 
 /* ---- start.c: files with a metric and start values ---- */
 

@@ -16,7 +16,7 @@ static const size_t number_size = 26, page_size = (size_t)1 << 20;
 
 /* More than the report will need: every iteration of every chain, as text, and pages. */
 static size_t room_of(const tacit_fit_t *fit) {
-  size_t width = fit->model.parameters.n_reported + 10,
+  size_t width = tacit_fit_reported(fit)->n_reported + 10,
          n_rows = fit->settings.n_warmup + fit->settings.n_draws, d = fit->model.parameters.dim;
   size_t released = fit->method->is_one_off ? TACIT_NOISE_AWARE_N_EVENTS * (2 * d * d + 4 * d + 64) : 0;
   return page_size + number_size * (fit->settings.n_chains * n_rows * width + released + 64 * width);

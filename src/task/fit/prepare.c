@@ -41,9 +41,9 @@ static tacit_status_t open_schema(tacit_fit_t *fit, tacit_error_t *err) {
   return status;
 }
 
-static tacit_status_t open_regression(tacit_fit_t *fit, tacit_error_t *err) {
+static tacit_status_t open_regression(tacit_fit_t *fit, const char *formula, tacit_error_t *err) {
   tacit_error_t why;
-  tacit_status_t status = tacit_design_new(&fit->design, fit->formula, fit->schema, fit->family, err);
+  tacit_status_t status = tacit_design_new(&fit->design, formula, fit->schema, fit->family, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -61,6 +61,14 @@ static tacit_status_t open_regression(tacit_fit_t *fit, tacit_error_t *err) {
   return TACIT_OK;
 }
 
+static void close_regression(tacit_fit_t *fit) {
+  tacit_fit_free_effects(fit);
+  tacit_model_clear(&fit->model);
+  fit->model = (tacit_model_t){0};
+  tacit_design_free(fit->design);
+  fit->design = NULL;
+}
+
 /*
  * A regression by its family's own kernels; a formula that these do not know, as a program. What neither
  * takes, the one says that it was written for.
@@ -68,7 +76,15 @@ static tacit_status_t open_regression(tacit_fit_t *fit, tacit_error_t *err) {
 static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_error_t other;
   char *text;
-  tacit_status_t status = open_regression(fit, err);
+  if (tacit_fit_may_have_effects(fit)) {
+    bool is_taken;
+    tacit_status_t status = tacit_fit_open_effects(fit, open_regression, &is_taken, err);
+    if (status != TACIT_OK || is_taken) {
+      return status;
+    }
+    close_regression(fit);
+  }
+  tacit_status_t status = open_regression(fit, fit->formula, err);
   if (status != TACIT_ERR_SYNTAX ||
       tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &other) !=
           TACIT_OK) {
@@ -79,8 +95,7 @@ static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
     return is_of_programs ? other.status : status;
   }
   tacit_free(text);
-  tacit_design_free(fit->design);
-  fit->design = NULL;
+  close_regression(fit);
   return tacit_fit_open_program(fit, err);
 }
 

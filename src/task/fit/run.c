@@ -103,9 +103,13 @@ tacit_status_t tacit_fit_sample_aware(tacit_fit_t *fit, tacit_curator_t *curator
   fit->aware.prior_user = fit;
   fit->aware.evidence = &fit->evidence;
   fit->aware.releases = &fit->releases;
+  fit->aware.effects = fit->effects != NULL ? &fit->effects->aware : NULL;
   tacit_status_t status =
       fit->n_of > 1 ? tacit_fit_sample_sites(fit, err)
                     : tacit_noise_aware_fit(curator, &fit->model.parameters, &fit->aware, &fit->draws, err);
+  if (fit->effects != NULL) {
+    TACIT_THEN(status, tacit_fit_evidence_of_effects(fit, err));
+  }
   bool is_whole = fit->draws.n_saved == fit->draws.n_warmup + fit->draws.n_draws;
   fit->end = is_whole ? TACIT_SAMPLE_COMPLETE : TACIT_SAMPLE_INTERRUPTED;
   return status;

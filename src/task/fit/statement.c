@@ -236,7 +236,8 @@ static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tac
     described.report.curves_at = fit->program == NULL && fit->evidence.n_terms > 0
                                      ? "at their released means"
                                      : "in the middle of their bounds, or at their reference level";
-    described.report.program = fit->program != NULL ? tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM) : NULL;
+    described.report.program =
+        fit->program != NULL || fit->effects != NULL ? tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM) : NULL;
     described.report.check_json = fit->check_json;
     described.report.model = fit->program != NULL ? tacit_fit_value(fit, "family") : NULL;
     status = path != NULL ? tacit_report_write(&described.report, path, err)

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""(1 | g) by method noise-aware: the releases of + g, effects with an sd of their own given them; what is made of such a fit, and what is refused.
+
+A private answer at a budget that hides nothing is that of the same formula without privacy, by another sampler, within Monte Carlo error; the releases are those
+of + g bit by bit.
+"""
+import csv
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TACIT = str(pathlib.Path(sys.argv[1]).resolve())
+work = tempfile.TemporaryDirectory()
+os.chdir(work.name)
+rng = random.Random(4)
+EFFECTS = {"a": -0.7, "b": -0.2, "c": 0.1, "d": 0.5, "e": 0.9}
+lines = []
+for _ in range(6000):
+    x, g, h = rng.uniform(20, 80), rng.choice("abcde"), rng.choice("pq")
+    eta = -0.4 + 0.02 * (x - 50) + EFFECTS[g] + (0.3 if h == "q" else 0)
+    lines.append(f"{int(rng.random() < 1 / (1 + math.exp(-eta)))},{x:.4f},{g},{h},{max(-20, min(30, 5 + 2 * eta + rng.gauss(0, 2))):.4f}")
+pathlib.Path("d.csv").write_text("y,x,ward no,h,z\n" + "\n".join(lines) + "\n")
+pathlib.Path("d.yaml").write_text(
+    "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: 20, upper: 80}\n  ward no: {type: categorical, levels: [a, b, c, d, e]}\n"
+    "  h: {type: categorical, levels: [p, q]}\n  z: {type: numeric, lower: -20, upper: 30}\n")
+pathlib.Path("new.csv").write_text("x,ward no,h\n25,a,p\n70,e,q\n")
+
+
+def run(*words, status=0):
+    done = subprocess.run([TACIT, *words], capture_output=True, text=True)
+    assert done.returncode == status, (words, done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def fit(formula, out, *words, family="bernoulli"):
+    shutil.rmtree(out, ignore_errors=True)
+    return run("fit", formula, "--family", family, "--data", "d.csv", "--schema", "d.yaml", "--out", out, "--seed", "5", *words)
+
+
+def draws(out):
+    rows = []
+    for path in sorted(pathlib.Path(out).glob("draws-*.csv")):
+        rows += csv.DictReader(line for line in path.open() if not line.startswith("#"))
+    return {name: [float(row[name]) for row in rows] for name in rows[0]}
+
+
+def close(a, b, apart):
+    assert abs(statistics.fmean(a) - statistics.fmean(b)) < apart * statistics.stdev(b), (statistics.fmean(a), statistics.fmean(b), statistics.stdev(b))
+    assert 0.8 < statistics.stdev(a) / statistics.stdev(b) < 1.25, (statistics.stdev(a), statistics.stdev(b))
+
+
+def releases(out):
+    return json.loads(pathlib.Path(out, "releases.json").read_text())["releases"]
+
+
+PRIVATE = ("--epsilon", "2000", "--delta", "1e-6")
+for family, response in (("bernoulli", "y"), ("gaussian", "z")):
+    formula = f"{response} ~ x + h + (1 | `ward no`)"
+    fit(formula, "private", *PRIVATE, family=family)
+    fit(formula, "exposed", "--exposed", "--method", "hmc", family=family)
+    ours, theirs = draws("private"), draws("exposed")
+    assert list(ours) == list(theirs), (list(ours), list(theirs))
+    for name in list(theirs)[7:]:
+        close(ours[name], theirs[name], 0.35)
+    # the parts of the linear predictor that the data know well
+    for k in range(1, 6):
+        close(*([a + b for a, b in zip(of["Intercept_s"], of[f"r_ward_no_1.{k}"])] for of in (ours, theirs)), 0.35)
+    fit(f"{response} ~ x + h + `ward no`", "fixed", *PRIVATE, family=family)
+    assert releases("private") == releases("fixed")
+
+# redrawn, predicted, checked, contrasted
+fit("y ~ x + (1 | `ward no`) + h", "kept", "--epsilon", "8", "--delta", "1e-6")
+run("refit", "kept", "--out", "again")
+for k in range(1, 5):
+    assert pathlib.Path("kept", f"draws-{k}.csv").read_bytes() == pathlib.Path("again", f"draws-{k}.csv").read_bytes()
+of = draws("kept")
+mean = [statistics.fmean(1 / (1 + math.exp(-(a + b * x + h * is_q + r))) for a, b, h, r in zip(of["b_Intercept"], of["b_x"], of["b_hq"], of[f"r_ward_no_1.{k}"]))
+        for x, k, is_q in ((25, 1, 0), (70, 5, 1))]
+for row, expected in zip(csv.DictReader(run("predict", "kept", "--newdata", "new.csv").splitlines()), mean):
+    assert abs(float(row["mean"]) - expected) < 1e-6, (row, expected)
+said = run("check", "kept", "--data", "d.csv", "--epsilon", "4", "--delta", "1e-6")
+assert "nothing that noise and sampling do not explain" in said, said
+assert "Probability" in pathlib.Path("kept", "report.html").read_text()
+table = list(csv.DictReader(pathlib.Path("kept", "summary.csv").open()))
+assert [row["name"] for row in table][:3] == ["b_Intercept", "b_x", "b_hq"], table
+assert "none was seen" in run("diagnose", "kept")
+
+# formulas in other words: the groups first, alone, two of them
+for formula, names in (("y ~ (1 | h) + x", ["sd_h_1", "r_h_1.1", "r_h_1.2"]), ("y ~ (1|`ward no`)", ["sd_ward_no_1"]),
+                       ("y ~ (1 | h) + x + (1 | `ward no`)", ["sd_h_1", "sd_ward_no_2", "r_ward_no_2.5"])):
+    fit(formula, "words", "--epsilon", "8", "--delta", "1e-6", "--draws", "50", "--warmup", "50")
+    assert set(names) < set(draws("words")), formula
+    said = pathlib.Path("words", "run.yaml").read_text()
+    assert formula in said.replace("\\", ""), said
+
+# refused, each with what to do
+for words, what in ((("synthesize", "kept", "--rows", "5", "--out", "rows.csv"), "'+ g'"), (("combine", "kept", "again", "--out", "both"), "'+ g'")):
+    assert what in run(*words, status=2), words
+common = ("--family", "bernoulli", "--data", "d.csv", "--schema", "d.yaml", "--epsilon", "8", "--delta", "1e-6", "--out", "refused")
+assert "intercept" in run("fit", "y ~ x + (1 | h)", *common, "--prior", "Intercept: normal(0, 1)", status=2)
+assert "levels" in run("fit", "y ~ x + (1 | x)", *common, status=3)

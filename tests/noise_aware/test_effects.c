@@ -1,0 +1,123 @@
+/*
+ * Effects of three levels whose sd is unknown, against sums over a grid: a likelihood that is not normal, and
+ * an approximation to it that is off. Thresholds are six Monte Carlo standard errors by the chains' own
+ * effective sizes, a false alarm of 1e-8 over other seeds. Errors that were planted and caught: moves judged
+ * without the excess, a prior of contrasts with s^-K in the place of s^-(K - 1), the sd's Jacobian left out,
+ * the first effect without its own spread, the levels' mean taken for 0.
+ */
+#include "noise_aware/effects.h"
+#include "noise_aware/fixture.h"
+
+enum { DIM = 3, N_LEVELS = 3, N_VALUES = 5, GRID = 90 };
+
+/* Of theta: an intercept, normal(0.3, 0.2^2), and contrasts with heavier and unequal tails. */
+static double log_likelihood(void *ctx, const double *theta) {
+  double a = (theta[0] - 0.3) / 0.2, b = theta[1] - 0.4, c = theta[2] + 0.2 - 0.3 * b;
+  (void)ctx;
+  return -0.5 * a * a - 2 * log1p(6 * b * b) - 2 * log1p(9 * c * c + 2 * c * c * (c > 0));
+}
+
+static double no_prior(const void *ctx, const double *theta, double *grad) {
+  (void)ctx;
+  (void)theta;
+  (void)grad;
+  return 0;
+}
+
+static void report(const void *user, const double *theta, const double *sds, const double *effects,
+                   double *row) {
+  (void)user;
+  row[0] = log(sds[0]);
+  memcpy(row + 1, effects, N_LEVELS * sizeof *row);
+  row[4] = theta[0] + effects[0] + effects[1] / 3; /* theta[0] alone is the intercept at effects 0 */
+}
+
+static void begin(void *user) { *(int *)user += 1; }
+
+/* mean and variance of the log sd, the effects, and what report() makes of the intercept. */
+static void integrate(double *mean, double *variance) {
+  double total = 0, square[N_VALUES] = {0};
+  memset(mean, 0, N_VALUES * sizeof *mean);
+  for (size_t i = 0; i < GRID * GRID * GRID; i++) {
+    double log_sd = -7 + 9.5 * ((double)(i / (GRID * GRID)) + 0.5) / GRID, sd = exp(log_sd);
+    double wide = fmin(5 * sd, 4), u = 2 * ((double)(i % GRID) + 0.5) / GRID - 1,
+           v = 2 * ((double)(i / GRID % GRID) + 0.5) / GRID - 1, theta[DIM] = {0.3, wide * u, wide * v};
+    double c2 = 2 * theta[1], c3 = 2 * theta[2], middle = (c2 + c3) / N_LEVELS,
+           spread = c2 * c2 + c3 * c3 - N_LEVELS * middle * middle;
+    double log_weight = log_likelihood(NULL, theta) - (N_LEVELS - 1) * log_sd - spread / (2 * sd * sd) + log_sd -
+                        2 * log1p(sd * sd / 3) + 2 * log(wide);
+    double weight = exp(log_weight), own = sd * sd / N_LEVELS; /* of the first effect, given all else */
+    double first = -middle, at[N_VALUES] = {log_sd, first, first + c2, first + c3};
+    at[4] = 0.3 - theta[1] - theta[2] - first + first + (first + c2) / 3;
+    const double slope[N_VALUES] = {0, 1, 1, 1, 1.0 / 3};
+    total += weight;
+    for (size_t j = 0; j < N_VALUES; j++) {
+      mean[j] += weight * at[j];
+      square[j] += weight * (at[j] * at[j] + slope[j] * slope[j] * own);
+    }
+  }
+  for (size_t j = 0; j < N_VALUES; j++) {
+    mean[j] /= total;
+    variance[j] = square[j] / total - mean[j] * mean[j] + (j == 4 ? 0.04 : 0);
+  }
+}
+
+static void test_draws_are_those_of_the_posterior(void **state) {
+  (void)state;
+  static const tacit_level_effects_t factors[] = {{.first = 1, .n_levels = N_LEVELS}};
+  const double centre[DIM] = {0.25, 0.3, -0.1}, cov[DIM * DIM] = {0.06, 0, 0, 0, 0.3, 0.05, 0, 0.05, 0.15};
+  int n_begun = 0;
+  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, report, begin, &n_begun};
+  const tacit_parameters_t parameters = {.dim = DIM, .n_reported = DIM, .log_prior = no_prior};
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+  double mean[N_VALUES], variance[N_VALUES];
+  tacit_draws_t draws;
+  tacit_error_t err;
+  settings.effects = &effects;
+  memset(settings.key, 7, sizeof settings.key);
+  assert_ok(tacit_draws_init(&draws, 4, 500, 20000, DIM, &err), err);
+  draws.n_saved = draws.n_warmup + draws.n_draws;
+  assert_ok(tacit_effects_walk(
+                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, NULL, &parameters, &settings}, &draws,
+                &err),
+            err);
+  assert_int_equal(n_begun, 1);
+  assert_int_equal(draws.n_reported, N_VALUES);
+  integrate(mean, variance);
+  for (size_t j = 0; j < N_VALUES; j++) {
+    tacit_summary_t s;
+    assert_ok(tacit_draws_summarise(&draws, j, &s, &err), err);
+    double least = fmin(s.ess_bulk, s.ess_tail), kurtosis = 12; /* of effects, whose sd has a heavy tail */
+    assert_true(least > 2000);
+    assert_close(s.mean, mean[j], 6 * sqrt(variance[j] / least));
+    assert_close(s.sd * s.sd / variance[j], 1, 6 * sqrt((kurtosis - 1) / least) + 0.02 /* cut off at 4 */);
+  }
+  tacit_draws_clear(&draws);
+}
+
+static void test_a_walk_that_was_stopped_has_no_draws(void **state) {
+  (void)state;
+  static const tacit_level_effects_t factors[] = {{.first = 1, .n_levels = N_LEVELS}};
+  const double centre[DIM] = {0}, cov[DIM * DIM] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  int n_begun = 0;
+  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, report, begin, &n_begun};
+  const tacit_parameters_t parameters = {.dim = DIM, .n_reported = DIM, .log_prior = no_prior};
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+  tacit_draws_t draws;
+  tacit_error_t err;
+  settings.effects = &effects;
+  assert_ok(tacit_draws_init(&draws, 2, 10, 10, DIM, &err), err);
+  draws.n_saved = 12;
+  assert_ok(tacit_effects_walk(
+                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, NULL, &parameters, &settings}, &draws,
+                &err),
+            err);
+  assert_int_equal(tacit_draws_n_kept(&draws), 0);
+  tacit_draws_clear(&draws);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws_are_those_of_the_posterior),
+                                     cmocka_unit_test(test_a_walk_that_was_stopped_has_no_draws)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
