@@ -54,6 +54,36 @@ static void test_design_ranges_follow_from_the_schema(void **state) {
   }
 }
 
+/* Features by label; "" none. */
+static void test_design_says_which_features_follow_from_others(void **state) {
+  (void)state;
+  static const struct {
+    const char *formula, *label, *factor, *first, *second;
+  } cases[] = {
+      {"death ~ age + grp", "age", "", "", ""},
+      {"death ~ age + grp", "grpc", "grpb", "", ""},
+      {"death ~ grp + factor(stage)", "factor(stage)4", "factor(stage)2", "", ""},
+      {"death ~ sex * age", "sexM:age", "", "age", "sexM"},
+      {"death ~ grp * factor(stage)", "grpc:factor(stage)3", "", "factor(stage)3", "grpc"},
+      {"death ~ sex * age * z", "sexM:age:z", "", "age:z", "sexM"},
+      {"death ~ z:bmi", "z:bmi", "", "", ""},
+      {"death ~ sex:grp", "sexM:grpc", "sexF:grpa", "", ""},
+      {"death ~ smoker", "smoker", "", "", ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    tacit_design_t *design = model_testing_design(cases[i].formula, TACIT_FAMILY_BERNOULLI);
+    size_t j = find_label(design, cases[i].label);
+    tacit_feature_makeup_t makeup = tacit_design_makeup(design, j);
+    const size_t found[] = {makeup.factor, makeup.first, makeup.second};
+    const char *const wanted[] = {cases[i].factor, cases[i].first, cases[i].second};
+    for (size_t k = 0; k < 3; k++) {
+      assert_string_equal(found[k] > 0 ? tacit_design_label(design, found[k]) : "", wanted[k]);
+    }
+    assert_close(makeup.half, design->features[j].half, 0);
+    tacit_design_free(design);
+  }
+}
+
 static void test_design_without_intercept_is_not_centred(void **state) {
   tacit_design_t *design = model_testing_design("z ~ 0 + age + I(-bmi) + sex", TACIT_FAMILY_GAUSSIAN);
   double centre, half;
@@ -114,6 +144,7 @@ static void test_design_clamp_gives_nan_a_place(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_design_ranges_follow_from_the_schema),
+      cmocka_unit_test(test_design_says_which_features_follow_from_others),
       cmocka_unit_test(test_design_without_intercept_is_not_centred),
       cmocka_unit_test(test_design_intercept_and_accessors),
       cmocka_unit_test(test_design_classes_of_a_categorical_response),

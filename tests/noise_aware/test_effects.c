@@ -44,8 +44,8 @@ static void integrate(double *mean, double *variance) {
            v = 2 * ((double)(i / GRID % GRID) + 0.5) / GRID - 1, theta[DIM] = {0.3, wide * u, wide * v};
     double c2 = 2 * theta[1], c3 = 2 * theta[2], middle = (c2 + c3) / N_LEVELS,
            spread = c2 * c2 + c3 * c3 - N_LEVELS * middle * middle;
-    double log_weight = log_likelihood(NULL, theta) - (N_LEVELS - 1) * log_sd - spread / (2 * sd * sd) + log_sd -
-                        2 * log1p(sd * sd / 3) + 2 * log(wide);
+    double log_weight = log_likelihood(NULL, theta) - (N_LEVELS - 1) * log_sd - spread / (2 * sd * sd) +
+                        log_sd - 2 * log1p(sd * sd / 3) + 2 * log(wide);
     double weight = exp(log_weight), own = sd * sd / N_LEVELS; /* of the first effect, given all else */
     double first = -middle, at[N_VALUES] = {log_sd, first, first + c2, first + c3};
     at[4] = 0.3 - theta[1] - theta[2] - first + first + (first + c2) / 3;
@@ -78,8 +78,8 @@ static void test_draws_are_those_of_the_posterior(void **state) {
   assert_ok(tacit_draws_init(&draws, 4, 500, 20000, DIM, &err), err);
   draws.n_saved = draws.n_warmup + draws.n_draws;
   assert_ok(tacit_effects_walk(
-                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, NULL, &parameters, &settings}, &draws,
-                &err),
+                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, NULL, &parameters, &settings},
+                &draws, &err),
             err);
   assert_int_equal(n_begun, 1);
   assert_int_equal(draws.n_reported, N_VALUES);
@@ -109,8 +109,8 @@ static void test_a_walk_that_was_stopped_has_no_draws(void **state) {
   assert_ok(tacit_draws_init(&draws, 2, 10, 10, DIM, &err), err);
   draws.n_saved = 12;
   assert_ok(tacit_effects_walk(
-                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, NULL, &parameters, &settings}, &draws,
-                &err),
+                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, NULL, &parameters, &settings},
+                &draws, &err),
             err);
   assert_int_equal(tacit_draws_n_kept(&draws), 0);
   tacit_draws_clear(&draws);

@@ -51,6 +51,69 @@ static void test_population_has_the_moments_asked_for(void **state) {
   free(rows);
 }
 
+/*
+ * A factor of four levels, the last of which one row in 2000 has, a number that moves with them, and the
+ * product of the number and the first level. Caught: levels that are signs by themselves (rows of two
+ * levels), latent covariances without what levels before take away, products that are normal.
+ */
+static void test_rows_have_one_level_of_a_factor_and_products(void **state) {
+  (void)state;
+  enum { p = 5, n = 1 << 18, n_few = 512 };
+  const bool is_two_valued[p] = {true, true, true, false, false};
+  const tacit_feature_makeup_t makeup[p] = {{.factor = 1, .centre = 0.5, .half = 0.5},
+                                            {.factor = 1, .centre = 0.5, .half = 0.5},
+                                            {.factor = 1, .centre = 0.5, .half = 0.5},
+                                            {.centre = 2, .half = 4},
+                                            {.first = 1, .second = 4, .centre = 1, .half = 6}};
+  const double share[3] = {0.5, 0.2, 0.0005}, at[4] = {0.1, -0.1, 0.3, -0.05}; /* of the number, by level */
+  double mean[p] = {0}, cov[p * p] = {0}, second[p * p] = {0}, work[6 * p * p + 4 * p], own = 0;
+  for (size_t l = 0; l < 4; l++) {
+    double of = l < 3 ? share[l] : 0.2995, row[4] = {-1, -1, -1, at[l]};
+    row[l < 3 ? l : 0] = l < 3 ? 1 : -1;
+    for (size_t i = 0; i < 4; i++) {
+      mean[i] += of * row[i];
+      for (size_t j = 0; j < 4; j++) {
+        second[i * p + j] += of * row[i] * row[j];
+      }
+    }
+  }
+  for (size_t i = 0; i < p * p; i++) {
+    cov[i] = second[i] - mean[i / p] * mean[i % p] + (i == 18 ? 0.04 : 0) + (i == 24 ? 0.1 : 0);
+  }
+  tacit_shape_t shape = {p, is_two_valued, makeup, mean, cov, 3};
+  double *normals = malloc(n * p * sizeof *normals), *rows = malloc(n * (p + 1) * sizeof *rows),
+         found[p] = {0}, moved[3] = {0};
+  tacit_rng_t *rng = generator(4);
+  for (size_t i = 0; i < n * p; i++) {
+    normals[i] = tacit_rng_normal(rng);
+  }
+  tacit_population(&shape, n, normals, rows, work);
+  for (size_t k = 0; k < n; k++) {
+    const double *x = rows + k * (p + 1);
+    assert_true((x[1] > 0) + (x[2] > 0) + (x[3] > 0) <= 1);
+    assert_close(1 + 6 * x[5], (x[1] > 0) * (2 + 4 * x[4]), 1e-12);
+    own += x[4] / n;
+    for (size_t i = 0; i < 3; i++) {
+      found[i] += (x[i + 1] > 0) / (double)n;
+      moved[i] += (x[i + 1] - mean[i]) * x[4] / n;
+    }
+  }
+  assert_close(own, mean[3], 0.003);
+  for (size_t i = 0; i < 3; i++) {
+    assert_close(found[i], share[i], 0.006 * sqrt(share[i]));
+    assert_close(moved[i], cov[i * p + 3], 0.003);
+  }
+  tacit_population(&shape, n_few, normals, rows, work);
+  size_t n_rare = 0;
+  for (size_t k = 0; k < n_few; k++) {
+    n_rare += rows[k * (p + 1) + 3] > 0;
+  }
+  assert_true(n_rare >= 3 && n_rare < 8);
+  tacit_rng_free(rng);
+  free(normals);
+  free(rows);
+}
+
 static void test_surrogate_is_a_weighted_population_with_an_orthonormal_basis(void **state) {
   (void)state;
   fixture_t f;
@@ -370,6 +433,7 @@ static void test_gradient_is_the_derivative_of_the_density(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_population_has_the_moments_asked_for),
+      cmocka_unit_test(test_rows_have_one_level_of_a_factor_and_products),
       cmocka_unit_test(test_surrogate_is_a_weighted_population_with_an_orthonormal_basis),
       cmocka_unit_test(test_distribution_of_the_scores_is_their_definition),
       cmocka_unit_test(test_a_unit_counts_once),

@@ -41,6 +41,14 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                 "sds, at most 1): there are no intervals to give",
                                 "a curve in the formula (I(x^2), bs(x)) or a transform of what is skewed, "
                                 "tighter bounds, or a larger budget"},
+    [TACIT_CHECK_UNLIKE] = {"unlike",
+                            "least eigenvalue of what records tell of coefficients, in units of what made-up "
+                            "records with the released moments do",
+                            TACIT_SEVERITY_PROBLEM, 0.2, true, 0,
+                            "records tell less of some direction than any with their moments should (%.2g of "
+                            "it, at least 0.2): there are no intervals to give",
+                            "rare levels pooled with others, fewer terms, or at most 20 features, which "
+                            "rest on less"},
     [TACIT_CHECK_LOST] =
         {"lost", "share of records whose density or score is no finite number, less three sds of its noise",
          TACIT_SEVERITY_PROBLEM, 0.005, false, 0,
@@ -169,6 +177,7 @@ static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,
                                               TACIT_CHECK_INFORMATION,
                                               TACIT_CHECK_LOST,
                                               TACIT_CHECK_WRONG_MEAN,
+                                              TACIT_CHECK_UNLIKE,
                                               TACIT_CHECK_BENT,
                                               TACIT_CHECK_MARGINS_CONTRADICT,
                                               TACIT_CHECK_STATISTIC_CONTRADICTS};

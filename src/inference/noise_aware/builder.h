@@ -29,6 +29,8 @@ typedef struct tacit_builder {
 /* Make the two releases of second moments; shape, moments and variances as they suggest, metric and inverse
  * of the second. */
 TACIT_MUST_USE tacit_status_t tacit_builder_learn(tacit_builder_t *b, tacit_error_t *err);
+/* Pseudo-rows of the shape, and their weights. */
+TACIT_MUST_USE tacit_status_t tacit_builder_populate(tacit_builder_t *b, tacit_error_t *err);
 /* metric <- L, L L' = second moments of the shape; inverse <- L^-1. */
 TACIT_MUST_USE tacit_status_t tacit_builder_factorise(tacit_builder_t *b, tacit_error_t *err);
 /* products, and their weighted average, for the pseudo-rows in the whitened metric. */

@@ -7,12 +7,12 @@
  *     p(c | s) ~ s^-(K - 1) exp(-sum (c_l - c.)^2 / (2 s^2)),      r_1 | c, s ~ normal(-c., s^2 / K).
  *
  * Draws of (theta, log s) move in coordinates z in which a normal approximation q to the likelihood, from the
- * states of a walk under another prior, makes theta given s standard normal: theta = m(s) + L(s)^-T z. What is
- * left of the posterior is its ratio to that approximation, excess(theta) = log likelihood - log q, by which
- * two kinds of moves are judged: another s at the same z, from a few steps of a chain on p(s) by q alone,
- * which is reversible for it; and an elliptical slice in z at the same s [Murray2010]. Both leave the exact
- * posterior as it is; where the likelihood is normal the first is a draw of s with theta integrated out, so
- * that no funnel is in the way.
+ * states of a walk under another prior, makes theta given s standard normal: theta = m(s) + L(s)^-T z. What
+ * is left of the posterior is its ratio to that approximation, excess(theta) = log likelihood - log q, by
+ * which two kinds of moves are judged: another s at the same z, from a few steps of a chain on p(s) by q
+ * alone, which is reversible for it; and an elliptical slice in z at the same s [Murray2010]. Both leave the
+ * exact posterior as it is; where the likelihood is normal the first is a draw of s with theta integrated
+ * out, so that no funnel is in the way.
  */
 #include <math.h>
 #include <string.h>
@@ -273,11 +273,10 @@ static double iterate(const walk_t *w, size_t index, size_t row, bool is_kept, t
   }
   if (is_kept) {
     report(w, c, tacit_draws_row(draws, index, row));
-    draws->stats[index * (draws->n_warmup + draws->n_draws) + row] =
-        (tacit_draw_stats_t){.accept_stat = is_accepted,
-                             .n_leapfrog = (double)n_looks,
-                             .log_prior = w->start->parameters->log_prior(w->start->parameters->ctx, c->theta,
-                                                                          NULL)};
+    draws->stats[index * (draws->n_warmup + draws->n_draws) + row] = (tacit_draw_stats_t){
+        .accept_stat = is_accepted,
+        .n_leapfrog = (double)n_looks,
+        .log_prior = w->start->parameters->log_prior(w->start->parameters->ctx, c->theta, NULL)};
   }
   return is_accepted;
 }
@@ -336,8 +335,8 @@ tacit_status_t tacit_effects_walk(const tacit_effects_start_t *start, tacit_draw
     draws->n_saved = 0;
   }
   size_t n_before = draws->n_saved;
-  tacit_status_t status = tacit_draws_init(&drawn, draws->n_chains, draws->n_warmup, draws->n_draws,
-                                           effects->n_reported, err);
+  tacit_status_t status =
+      tacit_draws_init(&drawn, draws->n_chains, draws->n_warmup, draws->n_draws, effects->n_reported, err);
   TACIT_THEN(status, open_walk(&w, draws->n_chains, err));
   TACIT_THEN(status, approximate(&w, err));
   if (status == TACIT_OK) {

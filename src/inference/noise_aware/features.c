@@ -18,14 +18,34 @@ static const double root_two_pi = 2.506628274631000502;
 typedef struct wanted {
   size_t p, at[D];
   bool is_two_valued[D];
+  tacit_feature_makeup_t makeup[D];
   double mean[D], cov[D * D];
 } wanted_t;
+
+/* Where feature j is among those that are wanted, from 1; 0: nowhere. */
+static size_t place_of(const wanted_t *wanted, size_t j) {
+  size_t place = 0;
+  for (size_t i = 0; i < wanted->p; i++) {
+    place = wanted->at[i] == j ? i + 1 : place;
+  }
+  return place;
+}
+
+static tacit_feature_makeup_t makeup_among(const wanted_t *wanted, tacit_feature_makeup_t makeup) {
+  makeup.first = place_of(wanted, makeup.first);
+  makeup.second = place_of(wanted, makeup.second);
+  makeup.first = makeup.second > 0 ? makeup.first : 0;
+  return makeup;
+}
 
 static wanted_t choose(const tacit_noise_aware_settings_t *settings, const bool *is_wanted, size_t d) {
   wanted_t out = {.p = 0};
   for (size_t j = 1; j < d; j++) {
     if (is_wanted[j]) {
       out.is_two_valued[out.p] = settings->is_two_valued != NULL && settings->is_two_valued[j];
+      if (settings->makeup != NULL) {
+        out.makeup[out.p] = makeup_among(&out, settings->makeup[j]);
+      }
       out.at[out.p++] = j;
     }
   }
@@ -123,7 +143,7 @@ static tacit_status_t draw_from_joint_moments(const tacit_noise_aware_settings_t
   tacit_status_t status = tacit_gaussian_learn(g, NULL, &sizes, settings, count, err);
   if (status == TACIT_OK) {
     double second[D * D], mean[D], cov[D * D];
-    tacit_shape_t shape = {g->d - 1, NULL, mean, cov};
+    tacit_shape_t shape = {.p = g->d - 1, .mean = mean, .cov = cov};
     memcpy(scales, g->scales, g->d * sizeof *scales);
     scales[0] = (tacit_feature_scale_t){0, 0, 0};
     draw_second(&g->posterior, rng, second);
@@ -189,7 +209,7 @@ static void allow_for_bounds(wanted_t *of) {
 static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *rng, double *rows,
                                 tacit_error_t *err) {
   size_t p = of->p;
-  tacit_shape_t shape = {p, of->is_two_valued, of->mean, of->cov};
+  tacit_shape_t shape = {p, of->is_two_valued, of->makeup, of->mean, of->cov, 0};
   double work[6 * D * D + 4 * D];
   double *normals = tacit_alloc(n, (p + 1) * sizeof *normals);
   if (normals == NULL) {

@@ -243,23 +243,29 @@ tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator,
                    s, err); /* of programs it goes by the prior, which may be another */
 }
 
-tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                     const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
-                                     tacit_error_t *err) {
-  *draws = (tacit_draws_t){0};
-  tacit_status_t status = tacit_aware_check_settings(curator, parameters, settings, err);
-  if (status == TACIT_OK && settings->releases != NULL) {
-    settings->releases->n_taken = 0;
-    if (curator != NULL) {
-      tacit_releases_clear(settings->releases);
-      settings->releases->dim =
-          settings->records == NULL && settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0)
-              ? parameters->dim - 1
-              : parameters->dim;
-    }
+static tacit_status_t fit_scores(tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                                 const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
+                                 tacit_error_t *err) {
+  tacit_aware_run_t *run = tacit_alloc_zero(1, sizeof *run);
+  if (run == NULL) {
+    return tacit_error_memory(err);
   }
-  TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
-                                      parameters->n_reported, err));
+  run->curator = curator;
+  run->parameters = parameters;
+  run->settings = settings;
+  run->may_be_wide = true;
+  tacit_status_t status = tacit_aware_run_all(run, draws, err);
+  tacit_aware_run_clear(run);
+  tacit_free(run);
+  return status;
+}
+
+/* Once settings are seen to be right; settings->releases: begun. */
+static tacit_status_t fit(tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                          const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
+                          tacit_error_t *err) {
+  tacit_status_t status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
+                                           parameters->n_reported, err);
   if (status == TACIT_OK && settings->records != NULL) {
     return tacit_aware_program(curator, parameters, settings, draws, err);
   }
@@ -269,19 +275,29 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
     return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, count, draws, err)
                               : status;
   }
+  return status == TACIT_OK ? fit_scores(curator, parameters, settings, draws, err) : status;
+}
+
+tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_parameters_t *parameters,
+                                     const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
+                                     tacit_error_t *err) {
+  tacit_noise_aware_settings_t own = *settings; /* releases are kept for a run that is begun again */
+  tacit_releases_t kept = {0};
+  *draws = (tacit_draws_t){0};
+  tacit_status_t status = tacit_aware_check_settings(curator, parameters, settings, err);
   if (status != TACIT_OK) {
     return status;
   }
-  tacit_aware_run_t *run = tacit_alloc_zero(1, sizeof *run);
-  if (run == NULL) {
-    return tacit_error_memory(err);
+  own.releases = settings->releases != NULL ? settings->releases : &kept;
+  own.releases->n_taken = 0;
+  if (curator != NULL) {
+    tacit_releases_clear(own.releases);
+    own.releases->dim =
+        settings->records == NULL && settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0)
+            ? parameters->dim - 1
+            : parameters->dim;
   }
-  run->curator = curator;
-  run->parameters = parameters;
-  run->settings = settings;
-  run->may_be_wide = true;
-  status = tacit_aware_run_all(run, draws, err);
-  tacit_aware_run_clear(run);
-  tacit_free(run);
+  status = fit(curator, parameters, &own, draws, err);
+  tacit_releases_clear(&kept);
   return status;
 }

@@ -54,8 +54,10 @@ typedef struct tacit_noise_aware_settings {
                    1] */
   double known_sd; /**< gaussian: residual sd in units of the mapped response; 0: the last parameter is its
                       log */
-  const bool *is_two_valued; /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
-  tacit_relation_t relation; /**< that of the curator's budget */
+  const bool *is_two_valued;            /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
+  const tacit_feature_makeup_t *makeup; /**< shape (dim): which features exclude each other or are products;
+                                           NULL: none. Bernoulli and poisson */
+  tacit_relation_t relation;            /**< that of the curator's budget */
   bool may_drop;     /**< records may have been left out (tacit_schema_dropping()): how many count is private
                         under substitution too */
   size_t max_rows;   /**< the most rows of a unit, publicly; 0 and 1: one. Bernoulli, poisson and programs */
@@ -257,7 +259,7 @@ TACIT_MUST_USE tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_
  * Rows of features as the releases of their moments tell of them: normal in shape, clamped to [-1, 1], +-1
  * where two-valued, with means and covariances drawn once from their posterior. Bernoulli and poisson.
  *
- * @param[in]  settings  family, relation, rho, is_two_valued, key and releases of the fit.
+ * @param[in]  settings  family, relation, rho, is_two_valued, makeup, key and releases of the fit.
  * @param[in]  is_wanted shape (features): those to make; the others, which follow from them, are 0 in the
  * rows.
  * @param[in]  stream    of the key: rows of different streams are independent given the releases.

@@ -208,23 +208,29 @@ double tacit_median(size_t n, double *values);
 
 /* ---- population.c: pseudo-rows of given first and second moments ---- */
 
-/* Mean and covariance of the p = d - 1 features besides the intercept, and which of them are +-1. */
+/* Mean and covariance of the p = d - 1 features besides the intercept, and what is public of them. */
 typedef struct tacit_shape {
   size_t p;
-  const bool *is_two_valued; /* (p) */
-  double *mean;              /* (p) */
-  double *cov;               /* (p, p) */
+  const bool *is_two_valued;            /* (p) */
+  const tacit_feature_makeup_t *makeup; /* (p), of features 1 to p; NULL: none */
+  double *mean;                         /* (p) */
+  double *cov;                          /* (p, p) */
+  size_t n_each; /* so many rows have each value of a two-valued feature, at least, however rare */
 } tacit_shape_t;
 
+/* Does column j of a shape have two values that rows are given, rather than the product of other columns? */
+bool tacit_shape_is_two_valued(const tacit_shape_t *shape, size_t j);
 /*
  * rows (n, p + 1): Gaussian rows of this shape, clamped to the cube, with a leading 1; a +-1 feature is the
- * sign of its latent normal. normals (n, p): standard normal. work: 6 p^2 + 4 p.
+ * sign of its latent normal, a level of a factor only where no level before it is, and a product is one.
+ * normals (n, p): standard normal. work: 6 p^2 + 4 p.
  */
 void tacit_population(const tacit_shape_t *shape, size_t n, const double *normals, double *rows,
                       double *work);
 /* second (d, d) <- second moments of (1, z) for z of this shape. */
 void tacit_second_moments(const tacit_shape_t *shape, double *second);
-/* The shape whose second moments are proportional to `second`; means clamped to +-0.95. */
+/* The shape whose second moments are proportional to `second`; means clamped to +-0.98, of two-valued
+ * features to what 5 of 10 000 records have. */
 void tacit_shape_from(tacit_shape_t *shape, const double *second);
 
 /* ---- surrogate.c ---- */
@@ -240,7 +246,7 @@ typedef struct tacit_surrogate {
   double *second;        /* (d, d): second moments of the shape */
   double mean_noise;     /* sd of the noise of a feature's mean in the first release */
   double eigenvalue;     /* least one of the second release, over its floor */
-  bool is_wide;          /* of many features: no basis, weights all equal; then what is uncertain is */
+  bool is_wide;          /* of many features: no basis; then what is uncertain is */
   double entry_variance; /* of entries of the whitened second moments, off the diagonal; on it twice that */
 } tacit_surrogate_t;
 
@@ -252,6 +258,20 @@ typedef struct tacit_shrinkage {
 } tacit_shrinkage_t;
 tacit_shrinkage_t tacit_shrinkage(size_t d, const double *matrix, double noise_var);
 double tacit_shrink_entry(const tacit_shrinkage_t *by, double entry);
+
+/* Pseudo-rows, or what is public of them, by place: feature j of row k is x[k * by_row + j * by_feature]. */
+typedef struct tacit_rows {
+  const tacit_noise_aware_settings_t *settings;
+  size_t n, d, by_row, by_feature;
+  const double *x, *weight;
+} tacit_rows_t;
+/*
+ * Rows with a rare value, of n_groups = 2 d: those where feature g has it, and those that have none of the
+ * levels of a factor whose first feature is g - d. is_in (n); false: there are none, or they are not rare.
+ */
+bool tacit_rare_rows(const tacit_rows_t *rows, size_t g, bool *is_in);
+/* Of rare values less than this share of rows have each. */
+extern const double tacit_rare_share;
 
 /* Make the two releases of second moments and build the surrogate. Clear also after failure. */
 TACIT_MUST_USE tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_t *curator,
@@ -465,6 +485,7 @@ typedef struct tacit_aware_end {
   tacit_aware_common_t common;
   const tacit_rounds_t *rounds;
   double moved2;
+  double likeness; /* see tacit_wide_t; INFINITY: of no meaning */
   bool has_normal_tails;
 } tacit_aware_end_t;
 

@@ -182,8 +182,8 @@ static double choose_radius(const choice_t *c, const double *whiten) {
     best = fmin(best, losses[i]);
   }
   double p = (double)d, excess = fmax(best - p, 0);
-  double allowed =
-      best + radius_slack * excess + fmin(radius_more * excess, radius_most * p) + radius_loss * p;
+  double more = d > TACIT_NOISE_AWARE_MAX_NARROW ? 0 : fmin(radius_more * excess, radius_most * p);
+  double allowed = best + radius_slack * excess + more + radius_loss * p;
   for (int i = N_RADII; i-- > 0;) {
     if (losses[i] <= allowed) {
       return i == N_RADII - 1 ? radius : least * pow(ratio, i);

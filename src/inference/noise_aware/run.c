@@ -4,11 +4,23 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "noise_aware/effects.h"
 #include "noise_aware/run.h"
 
 /* Stream of the surrogate's normals; chains take the streams from 0. */
 static const uint64_t surrogate_stream = UINT64_MAX;
+
+/* NULL: the next release was made before. */
+static tacit_curator_t *curator_of(const tacit_aware_run_t *run) {
+  return run->settings->releases->n_taken < run->n_kept ? NULL : run->curator;
+}
+
+/* Are pseudo-rows no ground for the posterior of many features, where the process can be afforded? */
+static bool is_unlike(const tacit_aware_run_t *run) {
+  return run->is_wide && run->surrogate.d <= TACIT_NOISE_AWARE_MAX_NARROW &&
+         (!(run->wide.likeness >= tacit_check_info(TACIT_CHECK_UNLIKE)->threshold) || run->wide.is_off);
+}
 
 tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                        tacit_aware_count_t *count, tacit_error_t *err) {
@@ -64,16 +76,20 @@ static double distance2(const tacit_aware_run_t *run, const double *before, cons
   return tacit_dot(d, step, step);
 }
 
+/* In many dimensions what is far away may outweigh the mode though no point of it is likely: are draws a
+ * normal sd from it on average along every axis, they are of no posterior. */
+static bool has_left_mode(const tacit_aware_run_t *run) {
+  return run->is_wide && !(distance2(run, run->mean, run->factor) < (double)run->surrogate.d);
+}
+
 /* All releases after the surrogate; theta ends at the mode, factor holds the shape there. */
 static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
-  tacit_round_place_t place = {.curator = run->curator,
-                               .settings = run->settings,
-                               .parameters = run->parameters,
-                               .rng = run->rng,
-                               .theta = run->theta};
+  tacit_round_place_t place = {
+      .settings = run->settings, .parameters = run->parameters, .rng = run->rng, .theta = run->theta};
   tacit_status_t status = TACIT_OK;
   for (size_t j = 0; j < TACIT_AWARE_ROUNDS && status == TACIT_OK; j++) {
     bool is_last = j + 1 == TACIT_AWARE_ROUNDS;
+    place.curator = curator_of(run);
     if (run->is_wide && !is_last) {
       status = tacit_wide_take_moments(&run->wide, &place, err);
     } else if (is_last) {
@@ -81,6 +97,10 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
       status = run->is_wide ? tacit_wide_learn_information(&run->wide, &place, err)
                             : tacit_rounds_learn_information(&run->rounds, &place, err);
       TACIT_THEN(status, tacit_aware_run_mode(run, err));
+      if (status == TACIT_OK && is_unlike(run)) {
+        return TACIT_OK; /* tacit_aware_run_all() begins again */
+      }
+      place.curator = curator_of(run);
     }
     place.share = is_last ? tacit_aware_last_share(run->settings) : share_score[j];
     double before[TACIT_NOISE_AWARE_MAX_FEATURES], factor[sizeof run->factor / sizeof run->factor[0]];
@@ -97,6 +117,7 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
     place.factor = run->factor;
   }
   place.share = tacit_aware_squares_share(run->settings);
+  place.curator = curator_of(run);
   if (status == TACIT_OK && place.share > 0) {
     status =
         (tacit_aware_has_clusters(run->settings) ? tacit_rounds_learn_clusters
@@ -104,17 +125,19 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
     TACIT_THEN(status, tacit_aware_run_mode(run, err));
   }
   place.share = tacit_aware_residuals_share(run->settings);
+  place.curator = curator_of(run);
   return status == TACIT_OK && place.share > 0 ? tacit_rounds_look_at_residuals(&run->rounds, &place, err)
                                                : status;
 }
 
 /* All that is learned before the prior's scale is known. */
 tacit_status_t tacit_aware_run_features(tacit_aware_run_t *run, tacit_error_t *err) {
-  tacit_status_t status = tacit_aware_learn_count(run->curator, run->settings, &run->count, err);
+  tacit_status_t status = tacit_aware_learn_count(curator_of(run), run->settings, &run->count, err);
   run->is_wide = run->may_be_wide && tacit_wide_is(run->settings, run->parameters->dim, run->count.n);
-  TACIT_THEN(status, tacit_aware_learn_rows(run->curator, run->settings, run->count, &run->unit_rows, err));
+  TACIT_THEN(status,
+             tacit_aware_learn_rows(curator_of(run), run->settings, run->count, &run->unit_rows, err));
   TACIT_THEN(status, tacit_rng_new(&run->rng, run->settings->key, surrogate_stream, err));
-  TACIT_THEN(status, tacit_surrogate_init(&run->surrogate, run->curator, run->settings, run->count,
+  TACIT_THEN(status, tacit_surrogate_init(&run->surrogate, curator_of(run), run->settings, run->count,
                                           run->is_wide, run->rng, err));
   if (status == TACIT_OK) {
     tacit_surrogate_scales(&run->surrogate, run->scales);
@@ -146,6 +169,24 @@ void tacit_aware_run_clear(tacit_aware_run_t *run) {
   tacit_rounds_clear(&run->rounds);
   tacit_surrogate_clear(&run->surrogate);
   tacit_rng_free(run->rng);
+  run->rng = NULL;
+}
+
+/*
+ * Begin again from the releases so far, without what holds where pseudo-rows are like the records: all that
+ * is asked for up to here is the same. What the first attempt made of the prior stays.
+ */
+static tacit_status_t learn_by_process(tacit_aware_run_t *run, tacit_error_t *err) {
+  tacit_releases_t *releases = run->settings->releases;
+  run->n_kept = run->curator != NULL ? releases->n : 0; /* without one all are there */
+  releases->n_taken = 0;
+  tacit_aware_run_clear(run);
+  run->may_be_wide = false;
+  run->moved2 = 0;
+  memset(run->theta, 0, sizeof run->theta);
+  memset(run->factor, 0, sizeof run->factor);
+  tacit_status_t status = tacit_aware_run_features(run, err);
+  return status == TACIT_OK ? tacit_aware_run_scores(run, err) : status;
 }
 
 /*
@@ -174,14 +215,19 @@ tacit_status_t tacit_aware_run_all(tacit_aware_run_t *run, tacit_draws_t *draws,
     run->settings->scaled(run->settings->prior_user, run->scales);
   }
   TACIT_THEN(status, tacit_aware_run_scores(run, err));
+  if (status == TACIT_OK && is_unlike(run)) {
+    status = learn_by_process(run, err);
+  }
   TACIT_THEN(status,
              tacit_aware_walk(&run->posterior, run->theta, run->factor, draws, run->mean, run->cov, err));
   if (status == TACIT_OK) {
     const tacit_surrogate_t *s = &run->surrogate;
+    run->moved2 = has_left_mode(run) ? INFINITY : run->moved2;
     const tacit_aware_end_t end = {{s->d, run->parameters, run->settings, run->scales, run->mean, run->cov,
                                     s->mean_noise, s->eigenvalue},
                                    &run->rounds,
                                    run->moved2,
+                                   run->is_wide ? run->wide.likeness : INFINITY,
                                    run->has_normal_tails};
     tacit_aware_check(&end);
     tacit_aware_run_compare(&end.common, run, 1);

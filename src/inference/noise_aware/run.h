@@ -24,6 +24,7 @@ TACIT_MUST_USE tacit_status_t tacit_aware_check_settings(const tacit_curator_t *
 /* Everything of one run. */
 typedef struct tacit_aware_run {
   tacit_curator_t *curator;
+  size_t n_kept; /* so many releases are there already, of a run that is begun again */
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
   tacit_aware_count_t count;

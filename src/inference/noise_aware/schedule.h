@@ -42,9 +42,10 @@ static const double metric_ridge = 0.05;
 /*
  * The radius of a round is the largest whose variances, in units of those without privacy and summed over the
  * d parameters, exceed the best radius's by at most this: of what that one has beyond d, radius_slack, and
- * radius_more but no more than radius_most of d; and radius_loss of d. Rows longer than the radius have a
- * weight, and where the model misfits, weights move the answer: precision is paid so that few do
- * (docs/theory.md, 18.8).
+ * radius_more but no more than radius_most of d, up to 20 features; and radius_loss of d. Rows longer than
+ * the radius have a weight, and where the model misfits, weights move the answer: precision is paid so that
+ * few do (docs/theory.md, 18.8). Of many features it is not to be had: noise of that size in every dimension
+ * leaves chains ways out of the mode (18.17).
  */
 static const double radius_slack = 0.15, radius_more = 4, radius_most = 2, radius_loss = 0.1;
 

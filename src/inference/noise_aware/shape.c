@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "noise_aware/builder.h"
 #include "noise_aware/schedule.h"
 
@@ -132,23 +133,124 @@ void tacit_builder_fill_products(tacit_builder_t *b) {
   }
 }
 
-/* Second release: second moments in the whitened metric, shrunk to those of the pseudo-rows; a better shape.
- */
-static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
+/* rest <- what was released less what is expected, an entry of a symmetric matrix each. */
+static void fill_rest(const tacit_builder_t *b, double *rest) {
   size_t d = b->d;
-  double noise_sd, multiplier = schedule_multiplier(b->settings->rho, share_whitened);
-  tacit_population(&b->shape, b->s->n_rows, b->normals, b->s->x, b->work);
-  tacit_status_t status = tacit_builder_factorise(b, err);
-  if (status != TACIT_OK) {
-    return status;
+  for (size_t i = 0, k = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      double entry = b->released[k] / (i == j ? 1 : sqrt(2)) / b->count.n;
+      rest[i * d + j] = rest[j * d + i] = entry - b->average[k];
+    }
   }
-  b->radius = tacit_matrix_radius(d, b->inverse, b->count.n, multiplier);
-  status = tacit_aware_release_moments(b->curator, b->settings, multiplier, b->inverse, &b->radius,
-                                       b->released, &noise_sd, err);
-  if (status != TACIT_OK) {
-    return status;
+}
+
+/* expected, packed, += what lies along the unit matrix a a', which rest loses. */
+static void expect_along(tacit_builder_t *b, const double *a, double *rest) {
+  size_t d = b->d;
+  double size = 0;
+  for (size_t i = 0; i < d; i++) {
+    size += a[i] * tacit_dot(d, rest + i * d, a);
   }
-  tacit_builder_fill_products(b);
+  for (size_t i = 0, k = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      b->average[k] += size * a[i] * a[j];
+    }
+  }
+  for (size_t i = 0; i < d * d; i++) {
+    rest[i] -= size * a[i / d] * a[i % d];
+  }
+}
+
+/* How many records have a rare value is seen along the rows that have it, however short these are: it is
+ * taken as released, rather than shrunk as what is like the rest of it. */
+static tacit_status_t expect_rare_values(tacit_builder_t *b, tacit_error_t *err) {
+  const tacit_surrogate_t *s = b->s;
+  size_t d = b->d, n = s->n_rows;
+  const tacit_rows_t rows = {b->settings, n, d, d, 1, s->x, s->weight};
+  bool *is_in = tacit_alloc(n, sizeof *is_in);
+  double *rest = tacit_alloc(d * d, sizeof *rest), sum[TACIT_NOISE_AWARE_MAX_FEATURES],
+         row[TACIT_NOISE_AWARE_MAX_FEATURES];
+  bool ok = is_in != NULL && rest != NULL;
+  if (ok) {
+    fill_rest(b, rest);
+  }
+  for (size_t g = 0; g < 2 * d && ok; g++) {
+    if (!tacit_rare_rows(&rows, g, is_in)) {
+      continue;
+    }
+    memset(sum, 0, d * sizeof *sum);
+    for (size_t k = 0; k < n; k++) {
+      (void)tacit_weigh_row(d, b->inverse, s->x + k * d, b->radius, row);
+      for (size_t i = 0; i < d && is_in[k]; i++) {
+        sum[i] += s->weight[k] * row[i];
+      }
+    }
+    double norm = sqrt(tacit_dot(d, sum, sum));
+    for (size_t i = 0; i < d; i++) {
+      sum[i] /= norm;
+    }
+    expect_along(b, sum, rest);
+  }
+  tacit_free(is_in);
+  tacit_free(rest);
+  return ok ? TACIT_OK : tacit_error_memory(err);
+}
+
+/*
+ * turn <- T, lower triangular: T A T' = sum omega z z', the second moments of the pseudo-rows in the metric,
+ * A those of rows shortened to the radius, of which was released. work: 3 d^2. False: there is none.
+ */
+static bool fill_turn(const tacit_builder_t *b, double *turn, double *work) {
+  const tacit_surrogate_t *s = b->s;
+  size_t d = b->d;
+  double *full = work, *shortened = full + d * d, *inverse = shortened + d * d,
+         row[TACIT_NOISE_AWARE_MAX_FEATURES];
+  memset(full, 0, d * d * sizeof *full);
+  for (size_t k = 0; k < s->n_rows; k++) {
+    (void)tacit_weigh_row(d, b->inverse, s->x + k * d, INFINITY, row);
+    for (size_t i = 0; i < d; i++) {
+      for (size_t j = 0; j < d; j++) {
+        full[i * d + j] += s->weight[k] * row[i] * row[j];
+      }
+    }
+  }
+  unpack(d, b->average, shortened);
+  if (!tacit_cholesky(d, full) || !tacit_cholesky(d, shortened)) {
+    return false;
+  }
+  tacit_invert_lower(d, shortened, inverse);
+  for (size_t i = 0; i < d * d; i++) {
+    full[i] = i % d > i / d ? 0 : full[i];
+  }
+  tacit_multiply(d, d, d, full, inverse, turn);
+  return true;
+}
+
+/* matrix <- a matrix a' */
+static void act(size_t d, const double *a, double *matrix, double *work) {
+  tacit_multiply(d, d, d, a, matrix, work);
+  for (size_t i = 0; i < d; i++) {
+    for (size_t j = 0; j < d; j++) {
+      matrix[i * d + j] = tacit_dot(d, work + i * d, a + j * d);
+    }
+  }
+}
+
+/* The least eigenvalue of the release over the floor below which noise is all that there is. */
+static void look_at_eigenvalues(tacit_builder_t *b, const double *matrix, double floor) {
+  size_t d = b->d;
+  double *values = b->work + 2 * d * d;
+  memcpy(b->work, matrix, d * d * sizeof *matrix);
+  tacit_eigen(d, b->work, values, b->work + d * d);
+  b->s->eigenvalue = INFINITY;
+  for (size_t i = 0; i < d; i++) {
+    b->s->eigenvalue = fmin(b->s->eigenvalue, values[i] / floor);
+  }
+}
+
+/* b->released, in the metric -> moments and variances, and a better shape. turn: (d, d), or NULL. */
+static void take_whitened(tacit_builder_t *b, double noise_sd, const double *turn) {
+  size_t d = b->d;
   for (size_t i = 0, k = 0; i < d; i++) {
     for (size_t j = i; j < d; j++, k++) {
       shrink(b, k, b->average[k], i == j ? 0.6 : 0.4, i == j, noise_sd);
@@ -161,22 +263,53 @@ static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
   }
   unpack(d, b->moments, matrix);
   double noise = 0.5 * sqrt(median_off_diagonal(b, b->variances) * (double)d);
-  double floor = fmax(0.02, fmin(0.5, noise)), *values = b->work + 2 * d * d;
-  memcpy(b->work, matrix, d * d * sizeof *matrix);
-  tacit_eigen(d, b->work, values, b->work + d * d);
-  b->s->eigenvalue = INFINITY;
-  for (size_t i = 0; i < d; i++) {
-    b->s->eigenvalue = fmin(b->s->eigenvalue, values[i] / floor);
+  double floor = fmax(0.02, fmin(0.5, noise));
+  look_at_eigenvalues(b, matrix, floor);
+  if (turn != NULL) {
+    act(d, turn, matrix, product);
   }
   tacit_raise_eigenvalues(d, matrix, floor, b->work);
-  tacit_multiply(d, d, d, b->metric, matrix, product);
-  for (size_t i = 0; i < d; i++) { /* matrix <- L1 N L1' */
-    for (size_t j = 0; j < d; j++) {
-      matrix[i * d + j] = tacit_dot(d, product + i * d, b->metric + j * d);
-    }
-  }
+  act(d, b->metric, matrix, product);
   tacit_shape_from(&b->shape, matrix);
   tacit_raise_eigenvalues(b->d - 1, b->shape.cov, 1e-6, b->work);
+}
+
+/* The same where no calibration follows, which would mend what the shortening of rows did. */
+static tacit_status_t take_whitened_of_many(tacit_builder_t *b, double noise_sd, tacit_error_t *err) {
+  double *memory = tacit_alloc(4 * b->d * b->d, sizeof *memory);
+  if (memory == NULL) {
+    return tacit_error_memory(err);
+  }
+  bool has_turn = fill_turn(b, memory, memory + b->d * b->d);
+  tacit_status_t status = expect_rare_values(b, err);
+  if (status == TACIT_OK) {
+    take_whitened(b, noise_sd, has_turn ? memory : NULL);
+  }
+  tacit_free(memory);
+  return status;
+}
+
+/* Second release: second moments in the whitened metric, shrunk to those of the pseudo-rows; a better shape.
+ */
+static tacit_status_t learn_whitened(tacit_builder_t *b, tacit_error_t *err) {
+  size_t d = b->d;
+  double noise_sd, multiplier = schedule_multiplier(b->settings->rho, share_whitened);
+  tacit_status_t status = tacit_builder_populate(b, err);
+  TACIT_THEN(status, tacit_builder_factorise(b, err));
+  if (status != TACIT_OK) {
+    return status;
+  }
+  b->radius = tacit_matrix_radius(d, b->inverse, b->count.n, multiplier);
+  status = tacit_aware_release_moments(b->curator, b->settings, multiplier, b->inverse, &b->radius,
+                                       b->released, &noise_sd, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  tacit_builder_fill_products(b);
+  if (b->s->is_wide) {
+    return take_whitened_of_many(b, noise_sd, err);
+  }
+  take_whitened(b, noise_sd, NULL);
   return TACIT_OK;
 }
 

@@ -64,6 +64,7 @@ static void check_sites(tacit_aware_run_t *runs, size_t n, bool is_common,
                                   runs->cov, surrogate.mean_noise, surrogate.eigenvalue},
                                  &rounds,
                                  moved2,
+                                 INFINITY,
                                  runs->has_normal_tails};
   tacit_aware_check(&end);
   if (is_common) { /* else intervals are wide by what sites differ */

@@ -7,7 +7,63 @@
 #include "noise_aware/builder.h"
 #include "noise_aware/schedule.h"
 
-enum { MIN_ROWS = 512, N_CALIBRATIONS = 3, ROWS_A_FEATURE = 40 };
+enum { MIN_ROWS = 512, N_CALIBRATIONS = 3, ROWS_A_FEATURE = 40, N_EACH = 3, N_SWEEPS = 8 };
+
+static const double least_share = 5e-4; /* of records without any of a factor's levels */
+
+/* Weights of the rows that are in, and of others, so that their sums are `share` and 1 - share. */
+static void weigh_rows(tacit_surrogate_t *s, const bool *is_in, double share) {
+  double total = 0, in = 0;
+  for (size_t k = 0; k < s->n_rows; k++) {
+    total += s->weight[k];
+    in += is_in[k] ? s->weight[k] : 0;
+  }
+  for (size_t k = 0; k < s->n_rows && in > 0 && in < total; k++) {
+    s->weight[k] *= is_in[k] ? share / in : (1 - share) / (total - in);
+  }
+}
+
+/* The share of records with the value of group g (tacit_rare_rows()), as released. */
+static double share_of(const tacit_builder_t *b, size_t g) {
+  const tacit_shape_t *shape = &b->shape;
+  if (g < b->d) {
+    double share = 0.5 + 0.5 * shape->mean[g - 1];
+    return fmin(share, 1 - share);
+  }
+  double none = 1;
+  for (size_t j = 0; j < shape->p; j++) {
+    none -= shape->makeup[j].factor == g - b->d ? 0.5 + 0.5 * shape->mean[j] : 0;
+  }
+  return fmin(fmax(none, least_share), 1 - least_share);
+}
+
+/* Weights: one for all rows, but those with a rare value weigh what was released, which in few rows their
+ * number does not tell; of several such values by turns [Deming1940]. */
+static tacit_status_t weigh_rare_values(const tacit_builder_t *b, tacit_error_t *err) {
+  tacit_surrogate_t *s = b->s;
+  const tacit_rows_t rows = {b->settings, s->n_rows, b->d, b->d, 1, s->x, s->weight};
+  bool *is_in = tacit_alloc(s->n_rows, sizeof *is_in);
+  if (is_in == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t k = 0; k < s->n_rows; k++) {
+    s->weight[k] = 1 / (double)s->n_rows;
+  }
+  for (size_t i = 0; i < N_SWEEPS * 2 * b->d; i++) {
+    size_t g = i % (2 * b->d);
+    bool is_asked = g >= b->d || (g > 0 && tacit_shape_is_two_valued(&b->shape, g - 1));
+    if (is_asked && tacit_rare_rows(&rows, g, is_in)) {
+      weigh_rows(s, is_in, share_of(b, g));
+    }
+  }
+  tacit_free(is_in);
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_builder_populate(tacit_builder_t *b, tacit_error_t *err) {
+  tacit_population(&b->shape, b->s->n_rows, b->normals, b->s->x, b->work);
+  return weigh_rare_values(b, err);
+}
 
 /* gram <- covariance of the products under the weights; fresh averages. */
 static void fill_gram(tacit_builder_t *b) {
@@ -249,15 +305,12 @@ static void whiten_normals(tacit_builder_t *b) {
 
 static tacit_status_t build(tacit_builder_t *b, tacit_error_t *err) {
   tacit_surrogate_t *s = b->s;
-  for (size_t k = 0; k < s->n_rows; k++) {
-    s->weight[k] = 1 / (double)s->n_rows;
-  }
   tacit_status_t status = tacit_builder_learn(b, err);
+  /* new rows of the better shape; products stay those of the metric that the release was made in */
+  TACIT_THEN(status, tacit_builder_populate(b, err));
   if (status != TACIT_OK) {
     return status;
   }
-  /* new rows of the better shape; products stay those of the metric that the release was made in */
-  tacit_population(&b->shape, s->n_rows, b->normals, s->x, b->work);
   if (s->is_wide) {
     finish(b);
     return TACIT_OK;
@@ -289,6 +342,8 @@ tacit_status_t tacit_surrogate_init(tacit_surrogate_t *surrogate, tacit_curator_
   b.shape.p = d - 1;
   b.shape.is_two_valued =
       settings->is_two_valued != NULL ? settings->is_two_valued + 1 : none; /* past the intercept */
+  b.shape.makeup = settings->makeup != NULL ? settings->makeup + 1 : NULL;
+  b.shape.n_each = N_EACH;
   tacit_status_t status = allocate(&b, err);
   if (status == TACIT_OK) {
     draw_normals(&b, rng);

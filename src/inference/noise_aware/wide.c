@@ -31,8 +31,12 @@ tacit_status_t tacit_wide_init(tacit_wide_t *w, const tacit_rounds_t *rounds,
                                tacit_error_t *err) {
   const tacit_surrogate_t *s = rounds->surrogate;
   size_t d = s->d, n = s->n_rows, r = TACIT_AWARE_ROUNDS;
-  *w = (tacit_wide_t){
-      .surrogate = s, .rounds = rounds, .parameters = parameters, .settings = settings, .rng = rng};
+  *w = (tacit_wide_t){.surrogate = s,
+                      .rounds = rounds,
+                      .parameters = parameters,
+                      .settings = settings,
+                      .rng = rng,
+                      .likeness = INFINITY};
   tacit_frame_t *f = &w->frame;
   double **const arrays[] = {&f->whiten, &f->inverse, &f->error,    &f->weights,  &f->norms,
                              &w->whiten, &w->theta,   &w->rows,     &w->constant, &w->gain,

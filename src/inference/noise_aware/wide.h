@@ -39,7 +39,9 @@ typedef struct tacit_wide {
   double *rows;                                       /* (d, n_rows): a */
   double *constant, *gain, *centre, *back, reference; /* (d), (d), (d), (d, d) */
   double *residual, beyond; /* (d), bounded rho - reference at the theta evaluated last */
-  bool is_off;              /* rounds are joined elsewhere than around the mode: see tacit_wide_join() */
+  double likeness; /* the least eigenvalue of what the records tell, where it is 1 of the pseudo-rows:
+                      tacit_wide_learn_information(); before that INFINITY */
+  bool is_off;     /* rounds are joined elsewhere than around the mode: see tacit_wide_join() */
   double *lines, *work, *memory;
 } tacit_wide_t;
 

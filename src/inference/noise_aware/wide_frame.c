@@ -126,6 +126,33 @@ static void take_along(size_t d, const double *a, double *rest, double *error) {
   }
 }
 
+/* The same along the rows of each rare value, which tell how many records have it: see
+ * tacit_rare_rows(). */
+static tacit_status_t take_rare_values(tacit_wide_t *w, const double *white, double *rest,
+                                       tacit_error_t *err) {
+  const tacit_surrogate_t *s = w->surrogate;
+  size_t d = s->d, n = s->n_rows;
+  const tacit_rows_t rows = {w->settings, n, d, 1, n, s->x, s->weight};
+  double sum[TACIT_NOISE_AWARE_MAX_FEATURES];
+  bool *is_in = tacit_alloc(n, sizeof *is_in);
+  for (size_t g = 0; g < 2 * d && is_in != NULL; g++) {
+    if (!tacit_rare_rows(&rows, g, is_in)) {
+      continue;
+    }
+    memset(sum, 0, d * sizeof *sum);
+    for (size_t k = 0; k < n * d; k++) {
+      sum[k / n] += is_in[k % n] ? s->weight[k % n] * sqrt(w->frame.weights[k % n]) * white[k] : 0;
+    }
+    double norm = sqrt(tacit_dot(d, sum, sum));
+    for (size_t i = 0; i < d; i++) {
+      sum[i] /= norm;
+    }
+    take_along(d, sum, rest, w->frame.error);
+  }
+  tacit_free(is_in);
+  return is_in != NULL ? TACIT_OK : tacit_error_memory(err);
+}
+
 /*
  * error += what is released beyond what was expected, `rest`, shrunk by how much it varies beyond its noise;
  * how sure that is. The level of all, and what lies along the linear predictor, where the variance of
@@ -152,6 +179,33 @@ static void believe(tacit_wide_t *w, const double *theta, double noise_var, doub
          uneven =
              spread_of(w).variance; /* so much is the pseudo-rows' doing, with weights as uneven as these */
   w->frame.doubt = fmin(w->frame.doubt, seen / fmax(uneven, 1e-12));
+}
+
+/* likeness <- the least eigenvalue of K^-1 (K K' + error) K^-T, K K' the information of the pseudo-rows.
+ * lines: (d + 1, n_rows), work: 4 d^2. */
+static void compare(tacit_wide_t *w, const double *white, double *lines, double *work) {
+  const tacit_surrogate_t *s = w->surrogate;
+  size_t d = s->d, n = s->n_rows;
+  double *line = lines + d * n, *factor = work, *inverse = factor + d * d, *half = inverse + d * d,
+         *values = half + d * d;
+  for (size_t k = 0; k < n; k++) {
+    line[k] = s->weight[k] * w->frame.weights[k];
+  }
+  tacit_aware_kernel()->scale(n, d, white, line, lines);
+  tacit_aware_kernel()->project(n, d, d, lines, white, factor);
+  if (!tacit_cholesky(d, factor)) {
+    w->likeness = -1;
+    return;
+  }
+  tacit_invert_lower(d, factor, inverse);
+  tacit_aware_kernel()->multiply(d, d, d, inverse, w->frame.error, half);
+  for (size_t i = 0; i < d * d; i++) {
+    factor[i] = tacit_dot(d, half + i / d * d, inverse + i % d * d);
+  }
+  tacit_eigen(d, factor, values, inverse);
+  for (size_t i = 0; i < d; i++) { /* what is no number is not alike */
+    w->likeness = 1 + values[i] < w->likeness ? 1 + values[i] : isnan(values[i]) ? -1 : w->likeness;
+  }
 }
 
 /* rest <- the released information less that of the pseudo-rows and `error`; out: svec, noise of sd noise_sd,
@@ -200,7 +254,9 @@ tacit_status_t tacit_wide_learn_information(tacit_wide_t *w, const tacit_round_p
       raise_weights(w);
       correct(w, spread_of(w).mean, white, lines, work);
       subtract(w, released, white, lines, rest);
+      status = take_rare_values(w, white, rest, err);
       believe(w, theta, 0.5 * noise_sd * noise_sd / (w->rounds->n * w->rounds->n), rest, work);
+      compare(w, white, lines, work);
     }
   }
   tacit_free(memory);

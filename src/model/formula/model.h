@@ -144,6 +144,15 @@ void tacit_design_scaling(const tacit_design_t *design, size_t j, double *centre
  */
 bool tacit_design_is_two_valued(const tacit_design_t *design, size_t j);
 
+/** What is public of how a feature follows from others. */
+typedef struct tacit_feature_makeup {
+  size_t factor; /**< a level of a factor, of which a row has one: the factor's first feature; 0: none */
+  size_t first, second; /**< the product, before scaling, of these two features; 0: none */
+  double centre, half;  /**< scaled = (value - centre) / half */
+} tacit_feature_makeup_t;
+
+tacit_feature_makeup_t tacit_design_makeup(const tacit_design_t *design, size_t j);
+
 /** sd of feature j, before scaling, as `typical:` of its columns has it; 0 where the schema says nothing. */
 double tacit_design_typical_sd(const tacit_design_t *design, size_t j);
 

@@ -186,13 +186,16 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
   }
   size_t d = tacit_design_n_features(fit->design);
   fit->is_two_valued = tacit_alloc_zero(d, sizeof *fit->is_two_valued);
-  if (fit->is_two_valued == NULL) {
+  fit->makeup = tacit_alloc_zero(d, sizeof *fit->makeup);
+  if (fit->is_two_valued == NULL || fit->makeup == NULL) {
     return tacit_error_memory(err);
   }
   for (size_t j = 0; j < d; j++) {
     fit->is_two_valued[j] = tacit_design_is_two_valued(fit->design, j);
+    fit->makeup[j] = tacit_design_makeup(fit->design, j);
   }
   fit->aware = tacit_fit_aware_settings(fit);
+  fit->aware.makeup = fit->makeup;
   fit->aware.is_two_valued = fit->is_two_valued;
   return TACIT_OK;
 }

@@ -186,7 +186,8 @@ static bool is_alike(const tacit_fit_t *fit) {
 /* ---- preparing ---- */
 
 bool tacit_fit_may_have_effects(const tacit_fit_t *fit) {
-  return !fit->is_exposed && fit->method != NULL && fit->method->is_one_off && strchr(fit->formula, '|') != NULL;
+  return !fit->is_exposed && fit->method != NULL && fit->method->is_one_off &&
+         strchr(fit->formula, '|') != NULL;
 }
 
 /* Places of the factors' features behind the n_fixed others; false: they are not there. */
@@ -221,8 +222,10 @@ static tacit_status_t check_priors(const tacit_fit_t *fit, tacit_error_t *err) {
   return TACIT_OK;
 }
 
-tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit, tacit_status_t (*open_regression)(tacit_fit_t *, const char *, tacit_error_t *), bool *is_taken,
-                                      tacit_error_t *err) {
+tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit,
+                                      tacit_status_t (*open_regression)(tacit_fit_t *, const char *,
+                                                                        tacit_error_t *),
+                                      bool *is_taken, tacit_error_t *err) {
   tacit_fit_effects_t *effects = fit->effects = tacit_alloc_zero(1, sizeof *effects);
   tacit_design_t *fixed = NULL;
   tacit_error_t why;
@@ -232,13 +235,15 @@ tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit, tacit_status_t (*open_re
   }
   bool is_split = split(effects, fit->formula, fit->schema);
   tacit_text_t inner = {0};
-  tacit_text_printf(&inner, "%s%s", is_split ? effects->fixed.data : "", is_split ? effects->groups.data : "");
+  tacit_text_printf(&inner, "%s%s", is_split ? effects->fixed.data : "",
+                    is_split ? effects->groups.data : "");
   if (inner.failed || effects->fixed.failed || effects->groups.failed) {
     tacit_text_clear(&inner);
     return tacit_error_memory(err);
   }
-  tacit_status_t status =
-      is_split ? tacit_design_new(&fixed, effects->fixed.data, fit->schema, fit->family, &why) : TACIT_ERR_SYNTAX;
+  tacit_status_t status = is_split
+                              ? tacit_design_new(&fixed, effects->fixed.data, fit->schema, fit->family, &why)
+                              : TACIT_ERR_SYNTAX;
   TACIT_THEN(status, open_regression(fit, inner.data, &why));
   bool is_placed = status == TACIT_OK && place(fit, fixed);
   tacit_design_free(fixed);
@@ -358,8 +363,8 @@ tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *er
   to->checks.n = 0;
   for (size_t k = 0; k < of->checks.n; k++) {
     tacit_check_t check = of->checks.items[k];
-    bool is_term = check.term != SIZE_MAX, is_level = is_term && check.term >= fit->effects->n_fixed &&
-                                                      check.term < fit->effects->n_features;
+    bool is_term = check.term != SIZE_MAX,
+         is_level = is_term && check.term >= fit->effects->n_fixed && check.term < fit->effects->n_features;
     check.term = is_term ? reported_at(fit, check.term) : SIZE_MAX;
     if (!(is_level && is_of_prior(check.id))) {
       to->checks.items[to->checks.n++] = check;

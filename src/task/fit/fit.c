@@ -63,6 +63,7 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_free(fit->inv_metric);
   tacit_free(fit->init);
   tacit_free(fit->is_two_valued);
+  tacit_free(fit->makeup);
   tacit_releases_clear(&fit->releases);
   for (size_t i = 0; i < fit->n_of; i++) {
     tacit_released_clear(&fit->of[i]);

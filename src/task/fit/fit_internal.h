@@ -94,7 +94,8 @@ struct tacit_fit {
   char why_not_aware[TACIT_FIT_OBSTACLE_SIZE]; /* where another method is taken by itself; "": nothing to say
                                                 */
   double bend;                                 /* of programs: tacit_noise_aware_bend(); 0: not looked at */
-  bool *is_two_valued;                         /* (n_features); of method noise-aware, as is: */
+  bool *is_two_valued;                         /* (n_features); of method noise-aware, as are: */
+  tacit_feature_makeup_t *makeup;              /* (n_features) */
   tacit_noise_aware_settings_t aware;
   tacit_evidence_t evidence; /* n_terms 0: none */
   tacit_releases_t releases; /* as they are made; n 0: none */
