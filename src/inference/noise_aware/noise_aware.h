@@ -106,7 +106,7 @@ tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 /**
  * The most features of bernoulli and poisson, units of one row; and of gaussian, units of several rows, sites
  * together and rows that are made up, and the most parameters of a program. Time grows with the third power
- * of the number of features of the former, of up to 20 of poisson and else with the fifth (docs/theory.md,
+ * of the number of features of the former, from 13 on, and else with the fifth (docs/theory.md,
  * section 18.17).
  */
 enum {

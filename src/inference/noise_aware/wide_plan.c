@@ -32,8 +32,7 @@ bool tacit_wide_takes(const tacit_noise_aware_settings_t *s) {
 }
 
 bool tacit_wide_is(const tacit_noise_aware_settings_t *s, size_t dim, double n_units) {
-  bool is_needed = dim > TACIT_NOISE_AWARE_MAX_NARROW,
-       is_as_narrow = s->family == TACIT_FAMILY_BERNOULLI && dim > TACIT_AWARE_MOST_PROCESSED;
+  bool is_needed = dim > TACIT_NOISE_AWARE_MAX_NARROW, is_as_narrow = dim > TACIT_AWARE_MOST_PROCESSED;
   return tacit_wide_takes(s) &&
          (is_needed || (is_as_narrow && information_noise(s, dim, n_units) <= most_information &&
                         score_noise(s, dim, n_units) <= most_score));
