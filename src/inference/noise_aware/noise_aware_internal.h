@@ -259,18 +259,20 @@ typedef struct tacit_shrinkage {
 tacit_shrinkage_t tacit_shrinkage(size_t d, const double *matrix, double noise_var);
 double tacit_shrink_entry(const tacit_shrinkage_t *by, double entry);
 
-/* Pseudo-rows, or what is public of them, by place: feature j of row k is x[k * by_row + j * by_feature]. */
+/* Weighted pseudo-rows while they are built or after: feature j of row k is x[k * by_row + j * by_feature].
+ */
 typedef struct tacit_rows {
   const tacit_noise_aware_settings_t *settings;
   size_t n, d, by_row, by_feature;
   const double *x, *weight;
 } tacit_rows_t;
 /*
- * Rows with a rare value, of n_groups = 2 d: those where feature g has it, and those that have none of the
- * levels of a factor whose first feature is g - d. is_in (n); false: there are none, or they are not rare.
+ * is_in (n) <- the rows that have a rare value: the rarer one of feature g < d, which has two; for g >= d
+ * those that have none of the levels of the factor whose first feature is g - d, or those that have one. g <
+ * 2 d. False: there is no such value, no row has it, or it is not rare.
  */
 bool tacit_rare_rows(const tacit_rows_t *rows, size_t g, bool *is_in);
-/* Of rare values less than this share of rows have each. */
+/* A value is rare which less than this share of rows has. */
 extern const double tacit_rare_share;
 
 /* Make the two releases of second moments and build the surrogate. Clear also after failure. */
