@@ -75,6 +75,10 @@ for family, response in (("bernoulli", "y"), ("gaussian", "z")):
     fit(f"{response} ~ x + h + `ward no`", "fixed", *PRIVATE, family=family)
     assert releases("private") == releases("fixed")
 
+# the plan knows it
+said = run("plan", "y ~ x + (1 | `ward no`)", "--family", "bernoulli", "--schema", "d.yaml", "--epsilon", "8", "--delta", "1e-6", "--n", "6000")
+assert "Recommended: --method noise-aware" in said, said
+
 # redrawn, predicted, checked, contrasted
 fit("y ~ x + (1 | `ward no`) + h", "kept", "--epsilon", "8", "--delta", "1e-6")
 run("refit", "kept", "--out", "again")
