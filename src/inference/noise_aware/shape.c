@@ -180,8 +180,11 @@ static tacit_status_t expect_rare_values(tacit_builder_t *b, tacit_error_t *err)
     }
     memset(sum, 0, d * sizeof *sum);
     for (size_t k = 0; k < n; k++) {
+      if (!is_in[k]) {
+        continue;
+      }
       (void)tacit_weigh_row(d, b->inverse, s->x + k * d, b->radius, row);
-      for (size_t i = 0; i < d && is_in[k]; i++) {
+      for (size_t i = 0; i < d; i++) {
         sum[i] += s->weight[k] * row[i];
       }
     }
