@@ -150,6 +150,24 @@ void tacit_multiply(size_t n, size_t k, size_t m, const double *a, const double 
   }
 }
 
+void tacit_take_along(size_t d, double *a, double *rest, double *to) {
+  double norm = a != NULL ? sqrt(tacit_dot(d, a, a)) : 1, size = 0;
+  if (!(norm > 0)) {
+    return;
+  }
+  for (size_t i = 0; i < d && a != NULL; i++) {
+    a[i] /= norm;
+  }
+  for (size_t i = 0; i < d * d; i++) {
+    size += rest[i] * (a != NULL ? a[i / d] * a[i % d] : i / d == i % d ? 1 / (double)d : 0);
+  }
+  for (size_t i = 0; i < d * d; i++) {
+    double part = size * (a != NULL ? a[i / d] * a[i % d] : i / d == i % d);
+    rest[i] -= part;
+    to[i] += part;
+  }
+}
+
 tacit_shrinkage_t tacit_shrinkage(size_t d, const double *matrix, double noise_var) {
   double square = 0, n = (double)(d * (d - 1) / 2);
   for (size_t i = 0; i < d; i++) {

@@ -250,6 +250,9 @@ typedef struct tacit_surrogate {
   double entry_variance; /* of entries of the whitened second moments, off the diagonal; on it twice that */
 } tacit_surrogate_t;
 
+/* Move what lies along a (d), which is made a unit vector, or along the identity (a NULL), from one symmetric
+ * matrix to another. */
+void tacit_take_along(size_t d, double *a, double *rest, double *to);
 /* Entries of a symmetric matrix, released with independent noise, shrunk towards 0 by how much they vary
  * beyond that. */
 typedef struct tacit_shrinkage {

@@ -6,8 +6,7 @@
 
 static const double max_mean = 0.98, max_two_valued_mean = 0.999;
 static const double max_latent_correlation = 0.98;
-/* Rows of a value are made up where there are as many others left. */
-enum { MOST_EACH = 4 };
+enum { MOST_EACH = 4 }; /* of n_each */
 
 static double normal_cdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752); }
 

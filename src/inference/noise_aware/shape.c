@@ -144,23 +144,6 @@ static void fill_rest(const tacit_builder_t *b, double *rest) {
   }
 }
 
-/* expected, packed, += what lies along the unit matrix a a', which rest loses. */
-static void expect_along(tacit_builder_t *b, const double *a, double *rest) {
-  size_t d = b->d;
-  double size = 0;
-  for (size_t i = 0; i < d; i++) {
-    size += a[i] * tacit_dot(d, rest + i * d, a);
-  }
-  for (size_t i = 0, k = 0; i < d; i++) {
-    for (size_t j = i; j < d; j++, k++) {
-      b->average[k] += size * a[i] * a[j];
-    }
-  }
-  for (size_t i = 0; i < d * d; i++) {
-    rest[i] -= size * a[i / d] * a[i % d];
-  }
-}
-
 /* How many records have a rare value is seen along the rows that have it, however short these are: it is
  * taken as released, rather than shrunk as what is like the rest of it. */
 static tacit_status_t expect_rare_values(tacit_builder_t *b, tacit_error_t *err) {
@@ -168,11 +151,12 @@ static tacit_status_t expect_rare_values(tacit_builder_t *b, tacit_error_t *err)
   size_t d = b->d, n = s->n_rows;
   const tacit_rows_t rows = {b->settings, n, d, d, 1, s->x, s->weight};
   bool *is_in = tacit_alloc(n, sizeof *is_in);
-  double *rest = tacit_alloc(d * d, sizeof *rest), sum[TACIT_NOISE_AWARE_MAX_FEATURES],
-         row[TACIT_NOISE_AWARE_MAX_FEATURES];
+  double *rest = tacit_alloc(2 * d * d, sizeof *rest), sum[TACIT_NOISE_AWARE_MAX_FEATURES],
+         row[TACIT_NOISE_AWARE_MAX_FEATURES], *expected = rest != NULL ? rest + d * d : NULL;
   bool ok = is_in != NULL && rest != NULL;
   if (ok) {
     fill_rest(b, rest);
+    unpack(d, b->average, expected);
   }
   for (size_t g = 0; g < 2 * d && ok; g++) {
     if (!tacit_rare_rows(&rows, g, is_in)) {
@@ -188,11 +172,12 @@ static tacit_status_t expect_rare_values(tacit_builder_t *b, tacit_error_t *err)
         sum[i] += s->weight[k] * row[i];
       }
     }
-    double norm = sqrt(tacit_dot(d, sum, sum));
-    for (size_t i = 0; i < d; i++) {
-      sum[i] /= norm;
+    tacit_take_along(d, sum, rest, expected);
+  }
+  for (size_t i = 0, k = 0; i < d && ok; i++) {
+    for (size_t j = i; j < d; j++, k++) {
+      b->average[k] = expected[i * d + j];
     }
-    expect_along(b, sum, rest);
   }
   tacit_free(is_in);
   tacit_free(rest);

@@ -113,21 +113,8 @@ static void weigh(tacit_wide_t *w, const double *theta, double radius) {
   tacit_free(eta);
 }
 
-/* Move what lies along the unit matrix a a' (or along the identity: a NULL), from `rest` to `error`. */
-static void take_along(size_t d, const double *a, double *rest, double *error) {
-  double size = 0;
-  for (size_t i = 0; i < d * d; i++) {
-    size += rest[i] * (a != NULL ? a[i / d] * a[i % d] : i / d == i % d ? 1 / (double)d : 0);
-  }
-  for (size_t i = 0; i < d * d; i++) {
-    double part = size * (a != NULL ? a[i / d] * a[i % d] : i / d == i % d);
-    rest[i] -= part;
-    error[i] += part;
-  }
-}
-
-/* The same along the rows of each rare value, which tell how many records have it: see
- * tacit_rare_rows(). */
+/* Move what lies along the rows of each rare value, which tell how many records have it, from `rest` to the
+ * frame's error: see tacit_rare_rows(). */
 static tacit_status_t take_rare_values(tacit_wide_t *w, const double *white, double *rest,
                                        tacit_error_t *err) {
   const tacit_surrogate_t *s = w->surrogate;
@@ -143,11 +130,7 @@ static tacit_status_t take_rare_values(tacit_wide_t *w, const double *white, dou
     for (size_t k = 0; k < n * d; k++) {
       sum[k / n] += is_in[k % n] ? s->weight[k % n] * sqrt(w->frame.weights[k % n]) * white[k] : 0;
     }
-    double norm = sqrt(tacit_dot(d, sum, sum));
-    for (size_t i = 0; i < d; i++) {
-      sum[i] /= norm;
-    }
-    take_along(d, sum, rest, w->frame.error);
+    tacit_take_along(d, sum, rest, w->frame.error);
   }
   tacit_free(is_in);
   return is_in != NULL ? TACIT_OK : tacit_error_memory(err);
@@ -160,16 +143,10 @@ static tacit_status_t take_rare_values(tacit_wide_t *w, const double *white, dou
  */
 static void believe(tacit_wide_t *w, const double *theta, double noise_var, double *rest, double *work) {
   size_t d = w->surrogate->d;
-  double *along = work, n2;
+  double *along = work;
   tacit_frame_coordinates(&w->frame, d, theta, along);
-  n2 = tacit_dot(d, along, along);
-  take_along(d, NULL, rest, w->frame.error);
-  for (size_t i = 0; i < d && n2 > 0; i++) {
-    along[i] /= sqrt(n2);
-  }
-  if (n2 > 0) {
-    take_along(d, along, rest, w->frame.error);
-  }
+  tacit_take_along(d, NULL, rest, w->frame.error);
+  tacit_take_along(d, along, rest, w->frame.error);
   tacit_shrinkage_t by = tacit_shrinkage(d, rest, noise_var);
   for (size_t i = 0; i < d * d; i++) {
     w->frame.error[i] += tacit_shrink_entry(&by, rest[i]);
