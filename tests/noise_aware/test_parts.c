@@ -7,6 +7,16 @@
 #include "noise_aware/schedule.h"
 #include "noise_aware/fixture.h"
 
+static double *draw_normals(size_t n, uint64_t seed) {
+  double *normals = malloc(n * sizeof *normals);
+  tacit_rng_t *rng = generator(seed);
+  for (size_t i = 0; i < n; i++) {
+    normals[i] = tacit_rng_normal(rng);
+  }
+  tacit_rng_free(rng);
+  return normals;
+}
+
 /* Moments of 2^18 rows: standard errors of 0.002; the attenuation between two signs is only approximate. */
 static void test_population_has_the_moments_asked_for(void **state) {
   (void)state;
@@ -18,12 +28,8 @@ static void test_population_has_the_moments_asked_for(void **state) {
     cov[i] = correlation[i] * sd[i / p] * sd[i % p];
   }
   tacit_shape_t shape = {.p = p, .is_two_valued = is_two_valued, .mean = mean, .cov = cov};
-  double *normals = malloc(n * p * sizeof *normals), *rows = malloc(n * (p + 1) * sizeof *rows),
-         second[16] = {0}, want[16];
-  tacit_rng_t *rng = generator(3);
-  for (size_t i = 0; i < n * p; i++) {
-    normals[i] = tacit_rng_normal(rng);
-  }
+  double *normals = draw_normals(n * p, 3), *rows = malloc(n * (p + 1) * sizeof *rows), second[16] = {0},
+         want[16];
   tacit_population(&shape, n, normals, rows, work);
   for (size_t k = 0; k < n; k++) {
     const double *x = rows + k * (p + 1);
@@ -46,7 +52,6 @@ static void test_population_has_the_moments_asked_for(void **state) {
     assert_close(found_cov[i], cov[i], 1e-12);
     assert_close(found_mean[i % p], mean[i % p], 1e-12);
   }
-  tacit_rng_free(rng);
   free(normals);
   free(rows);
 }
@@ -81,12 +86,8 @@ static void test_rows_have_one_level_of_a_factor_and_products(void **state) {
     cov[i] = second[i] - mean[i / p] * mean[i % p] + (i == 18 ? 0.04 : 0) + (i == 24 ? 0.1 : 0);
   }
   tacit_shape_t shape = {p, is_two_valued, makeup, mean, cov, 3};
-  double *normals = malloc(n * p * sizeof *normals), *rows = malloc(n * (p + 1) * sizeof *rows),
-         found[p] = {0}, moved[3] = {0};
-  tacit_rng_t *rng = generator(4);
-  for (size_t i = 0; i < n * p; i++) {
-    normals[i] = tacit_rng_normal(rng);
-  }
+  double *normals = draw_normals(n * p, 4), *rows = malloc(n * (p + 1) * sizeof *rows), found[p] = {0},
+         moved[3] = {0};
   tacit_population(&shape, n, normals, rows, work);
   for (size_t k = 0; k < n; k++) {
     const double *x = rows + k * (p + 1);
@@ -109,7 +110,6 @@ static void test_rows_have_one_level_of_a_factor_and_products(void **state) {
     n_rare += rows[k * (p + 1) + 3] > 0;
   }
   assert_true(n_rare >= 3 && n_rare < 8);
-  tacit_rng_free(rng);
   free(normals);
   free(rows);
 }

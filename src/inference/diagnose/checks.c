@@ -49,6 +49,13 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                             "it, at least 0.2): there are no intervals to give",
                             "rare levels pooled with others, fewer terms, or at most 20 features, which "
                             "rest on less"},
+    [TACIT_CHECK_ASTRAY] = {"astray",
+                            "how far the mean of draws is from the mode, in the normal approximation's sds "
+                            "there, root mean square over axes",
+                            TACIT_SEVERITY_PROBLEM, 1, false, 0,
+                            "draws are far from the mode (%.2g of its sds along an axis, at most 1), as they "
+                            "are where noise leaves many dimensions open: there are no intervals to give",
+                            "a larger budget, fewer terms, or more records"},
     [TACIT_CHECK_LOST] =
         {"lost", "share of records whose density or score is no finite number, less three sds of its noise",
          TACIT_SEVERITY_PROBLEM, 0.005, false, 0,
@@ -178,6 +185,7 @@ static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,
                                               TACIT_CHECK_LOST,
                                               TACIT_CHECK_WRONG_MEAN,
                                               TACIT_CHECK_UNLIKE,
+                                              TACIT_CHECK_ASTRAY,
                                               TACIT_CHECK_BENT,
                                               TACIT_CHECK_MARGINS_CONTRADICT,
                                               TACIT_CHECK_STATISTIC_CONTRADICTS};

@@ -159,6 +159,7 @@ void tacit_aware_check(const tacit_aware_end_t *end) {
   tacit_checks_add(checks, TACIT_CHECK_NORMAL_TAILS, SIZE_MAX, end->has_normal_tails);
   if (s->is_wide) {
     tacit_checks_add(checks, TACIT_CHECK_UNLIKE, SIZE_MAX, end->likeness);
+    tacit_checks_add(checks, TACIT_CHECK_ASTRAY, SIZE_MAX, end->astray);
   }
   if (end->common.settings->family == TACIT_FAMILY_BERNOULLI && spread != NULL) {
     tacit_checks_add(checks, TACIT_CHECK_FEW_POSITIVES, SIZE_MAX, rarer_outcome(end, spread));

@@ -56,7 +56,7 @@ typedef struct tacit_noise_aware_settings {
                       log */
   const bool *is_two_valued;            /**< shape (dim): the feature is +1 or -1, publicly; NULL: none */
   const tacit_feature_makeup_t *makeup; /**< shape (dim): which features exclude each other or are products;
-                                           NULL: none. Bernoulli and poisson */
+                                           NULL: none. Gaussian: for made-up rows */
   tacit_relation_t relation;            /**< that of the curator's budget */
   bool may_drop;     /**< records may have been left out (tacit_schema_dropping()): how many count is private
                         under substitution too */

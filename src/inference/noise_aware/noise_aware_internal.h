@@ -491,6 +491,7 @@ typedef struct tacit_aware_end {
   const tacit_rounds_t *rounds;
   double moved2;
   double likeness; /* see tacit_wide_t; INFINITY: of no meaning */
+  double astray;   /* of many features: how far draws are from the mode, in normal sds; 0: of no meaning */
   bool has_normal_tails;
 } tacit_aware_end_t;
 

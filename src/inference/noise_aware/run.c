@@ -76,10 +76,10 @@ static double distance2(const tacit_aware_run_t *run, const double *before, cons
   return tacit_dot(d, step, step);
 }
 
-/* In many dimensions what is far away may outweigh the mode though no point of it is likely: are draws a
- * normal sd from it on average along every axis, they are of no posterior. */
-static bool has_left_mode(const tacit_aware_run_t *run) {
-  return run->is_wide && !(distance2(run, run->mean, run->factor) < (double)run->surrogate.d);
+/* How far draws of many features are from the mode, in normal sds of an axis, root mean square. */
+static double astray(const tacit_aware_run_t *run) {
+  double mean2 = distance2(run, run->mean, run->factor) / (double)run->surrogate.d;
+  return isnan(mean2) ? INFINITY : sqrt(mean2);
 }
 
 /* All releases after the surrogate; theta ends at the mode, factor holds the shape there. */
@@ -222,12 +222,12 @@ tacit_status_t tacit_aware_run_all(tacit_aware_run_t *run, tacit_draws_t *draws,
              tacit_aware_walk(&run->posterior, run->theta, run->factor, draws, run->mean, run->cov, err));
   if (status == TACIT_OK) {
     const tacit_surrogate_t *s = &run->surrogate;
-    run->moved2 = has_left_mode(run) ? INFINITY : run->moved2;
     const tacit_aware_end_t end = {{s->d, run->parameters, run->settings, run->scales, run->mean, run->cov,
                                     s->mean_noise, s->eigenvalue},
                                    &run->rounds,
                                    run->moved2,
                                    run->is_wide ? run->wide.likeness : INFINITY,
+                                   run->is_wide ? astray(run) : 0,
                                    run->has_normal_tails};
     tacit_aware_check(&end);
     tacit_aware_run_compare(&end.common, run, 1);

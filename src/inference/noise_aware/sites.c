@@ -65,6 +65,7 @@ static void check_sites(tacit_aware_run_t *runs, size_t n, bool is_common,
                                  &rounds,
                                  moved2,
                                  INFINITY,
+                                 0,
                                  runs->has_normal_tails};
   tacit_aware_check(&end);
   if (is_common) { /* else intervals are wide by what sites differ */
