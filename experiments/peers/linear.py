@@ -1,19 +1,27 @@
 #!/usr/bin/env python3
 """Linear regression under privacy: tacit beside what others do, on the same records, budgets and guarantee.
 
-    experiments/peers/linear.py build/src/cli/tacit DATA --out FOLDER [--runs N] [--sets a,b] [--epsilon .5,1,2,4,8]
+    experiments/peers/linear.py build/src/cli/tacit DATA --out FOLDER [--runs N] [--sets a,b]
+                                [--epsilon .5,1,2,8] [--relation add-remove]
 
-DATA is the folder with radon.csv, earnings.csv and the others. It needs numpy, and for one of the peers diffprivlib
-(left out where it is not installed). N runs (default 10) with fresh noise, each a line of FOLDER/runs.jsonl; what is
-there is not made again. FOLDER/table.md is written from them.
+DATA is the folder with radon.csv, earnings.csv and the others. It needs numpy, and for one of the peers
+diffprivlib (which wants scikit-learn below 1.7; left out where it is not installed). N runs (default 10) with
+fresh noise, each a line of FOLDER/runs.jsonl; what is there is not made again. FOLDER/table.md is written
+from them.
 
-All protect a row against substitution at (epsilon, 1e-6); columns are mapped to [-1, 1] by the same public bounds,
-the number of rows is public, and peers are given what is best for them: budgets are split by exact composition of
-Gaussian noise, and noisy gradient descent has for each cell the best of eight settings, which nobody could know.
+All protect a row, substituted or (--relation) added or removed, at (epsilon, 1e-6); columns are mapped to
+[-1, 1] by the same public bounds, the number of rows is public (of add-remove rounded to hundreds), and peers
+are given what is best for them: budgets are split by exact composition of Gaussian noise, and noisy gradient
+descent and TukeyEM have for each cell the best of several settings, which nobody could know.
 
     adassp       sufficient statistics with a ridge that adapts [Wang, UAI 2018, algorithm 2]; no intervals
-    moments      X'X, X'y, y'y in one release, eigenvalues at least the noise's; intervals by first-order propagation
-                 of noise and sampling
+    moments      X'X, X'y, y'y in one release, eigenvalues at least the noise's; intervals by first-order
+                 propagation of noise and sampling
+    gibbs        sampler of noisy sufficient statistics [Bernstein and Sheldon, NeurIPS 2019]
+    normalx      MCMC-normalX [Alparslan, Yildirim and Birbil, ICML 2023], X'X and X'y in one release
+    fixeds       MCMC-fixedS of the same paper: X'X is taken to be what was released
+    tukey        TukeyEM [Amin, Joseph, Ribero and Vassilvitskii, ICLR 2023], the best of four numbers of
+                 models; no intervals, and none at all where its test fails in more than half of the runs
     diffprivlib  its LinearRegression (the functional mechanism, Laplace noise, pure epsilon); no intervals
     descent      full-batch gradient descent, gradients clipped, mean of the last half; no intervals
     zero         slopes are 0
@@ -33,8 +41,9 @@ import warnings
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import linear_agreement as agreement  # noqa: E402
-from linear_agreement import DELTA, KINDS, kind, table  # noqa: E402
+import linear_agreement as agreement
+import samplers
+from linear_agreement import DELTA, KINDS, kind, table
 
 
 @kind("log radon (public data)", log_radon=(-3, 6), log_uranium=(-2.5, 1.5), floor=None)
@@ -97,6 +106,9 @@ SETS = [
 ]
 
 
+ONE = ("adassp", "moments", "gibbs", "normalx", "fixeds", "diffprivlib")
+
+
 def mu_of(epsilon):
     """The mu at which Gaussian noise of sd sensitivity / mu is (epsilon, delta) [Balle2018]."""
 
@@ -112,9 +124,11 @@ def mu_of(epsilon):
 
 
 class Records:
-    """Columns in [-1, 1], and the map back of coefficients."""
+    """Columns in [-1, 1], the map back of coefficients, and the public number of rows."""
 
-    def __init__(self, case, bounds):
+    part = slice(1, -1)  # slopes among what tacit writes: the last is the residual sd
+
+    def __init__(self, case, bounds, relation="substitute"):
         columns = np.loadtxt(case.data, delimiter=",", skiprows=1).T
         middle, half = (
             np.array([((b or (0, 1))[0] + (b or (0, 1))[1]) / 2 for b in bounds]),
@@ -123,6 +137,9 @@ class Records:
         mapped = (columns - middle[:, None]) / half[:, None]
         self.y, self.x = mapped[0], np.column_stack([np.ones(columns.shape[1]), *mapped[1:]])
         self.n, self.d = self.x.shape
+        if relation == "add-remove":
+            self.n = round(self.n, -2)
+        self.square, self.sum = (1, 1) if relation == "add-remove" else (math.sqrt(2), 2)
         self.slopes = half[0] / half[1:]
         self.estimate, self.error = np.array(case.estimate[1:-1]), np.array(case.error[1:-1])
 
@@ -137,16 +154,16 @@ def adassp(r, of, mu):
     xx, xy = of.x.T @ of.x, of.x.T @ of.y
     sd = d / share  # of the least eigenvalue: |x|^2 <= d
     least = max(np.linalg.eigvalsh(xx)[0] + sd * r.normal() - math.sqrt(math.log(6 / DELTA)) * sd, 0)
-    noise = math.sqrt(2) * d / share
+    noise = of.square * d / share
     ridge = max(0, math.sqrt(d * math.log(2 * d * d / rho)) * noise - least)
     return np.linalg.solve(
-        xx + symmetric(r, d, noise) + ridge * np.eye(d), xy + 2 * math.sqrt(d) / share * r.normal(size=d)
+        xx + symmetric(r, d, noise) + ridge * np.eye(d), xy + of.sum * math.sqrt(d) / share * r.normal(size=d)
     ), None
 
 
 def moments(r, of, mu):
     d, n = of.d, of.n
-    sd = math.sqrt(2) * (d + 1) / mu  # of an entry of svec (x, y) (x, y)': off the diagonal sqrt(2) less
+    sd = of.square * (d + 1) / mu  # of an entry of svec (x, y) (x, y)': off the diagonal sqrt(2) less
     joint = np.column_stack([of.x, of.y])
     noise = symmetric(r, d + 1, sd / math.sqrt(2)) + np.diag((math.sqrt(0.5)) * sd * r.normal(size=d + 1))
     all_of = joint.T @ joint + noise
@@ -181,17 +198,31 @@ def descents(r, of, mu):
                     norm = np.abs(residual) * np.linalg.norm(of.x, axis=1)
                     gradient = of.x.T @ (
                         residual * np.minimum(1, clip / np.maximum(norm, 1e-12))
-                    ) + 2 * clip * math.sqrt(steps) / mu * r.normal(size=of.d)
+                    ) + of.sum * clip * math.sqrt(steps) / mu * r.normal(size=of.d)
                     theta = theta + rate * gradient / of.n
                     mean += theta * (t >= steps // 2) / (steps - steps // 2)
                 yield mean
 
 
+def tukeys(r, of, epsilon):
+    """A run of each of four numbers of models: parts of 1.25 to 10 rows a coefficient."""
+    for rows in (1.25, 2.5, 5, 10):
+        yield samplers.tukey(r, of, epsilon, DELTA, min(3000, int(of.n / (rows * of.d))))
+
+
 def peers(r, of, epsilon):
+    """What each peer answers: slopes' errors and widths, in standard errors; of limits each setting's."""
+
+    def off(theta):
+        return ((theta[1:] * of.slopes - of.estimate) / of.error).tolist()
+
     mu, result = mu_of(epsilon), {}
     for name, method, budget in (
         ("adassp", adassp, mu),
         ("moments", moments, mu),
+        ("gibbs", samplers.gibbs, mu),
+        ("normalx", samplers.normal_x, mu),
+        ("fixeds", lambda *given: samplers.normal_x(*given, is_fixed=True), mu),
         ("diffprivlib", diffprivlib, epsilon),
     ):
         try:
@@ -199,12 +230,11 @@ def peers(r, of, epsilon):
         except ImportError:
             continue
         result[name] = {
-            "off": ((theta[1:] * of.slopes - of.estimate) / of.error).tolist(),
+            "off": off(theta),
             "ratio": None if sd is None else (sd[1:] * of.slopes / of.error).tolist(),
         }
-    result["descents"] = [
-        ((theta[1:] * of.slopes - of.estimate) / of.error).tolist() for theta in descents(r, of, mu)
-    ]
+    result["descent"] = [off(theta) for theta in descents(r, of, mu)]
+    result["tukey"] = [None if theta is None else off(theta) for theta in tukeys(r, of, epsilon)]
     return result
 
 
@@ -213,11 +243,12 @@ def rms(off):
 
 
 def cells(of, runs):
+    """Of each method: root mean square error, width, coverage, a word; of several settings the best."""
     fits = [run["tacit"] for run in runs if "mean" in run["tacit"]]
     out = {}
     if fits:
-        off = np.array([(np.array(f["mean"][1:-1]) - of.estimate) / of.error for f in fits])
-        ratio = np.array([np.array(f["sd"][1:-1]) / of.error for f in fits])
+        off = np.array([(np.array(f["mean"][of.part]) - of.estimate) / of.error for f in fits])
+        ratio = np.array([np.array(f["sd"][of.part]) / of.error for f in fits])
         is_answer = np.array([not f["problems"] for f in fits])
         out["tacit"] = (
             rms(off),
@@ -234,51 +265,54 @@ def cells(of, runs):
             )
     if len(fits) < len(runs):
         out.setdefault("tacit", (float("nan"), "", "", f"{len(runs) - len(fits)} refused"))
-    for name in ("adassp", "moments", "diffprivlib"):
-        of_name = [run["peers"][name] for run in runs if name in run["peers"]]
-        if of_name:
-            off = np.array([p["off"] for p in of_name])
-            has = of_name[0]["ratio"] is not None
-            ratio = np.array([p["ratio"] for p in of_name]) if has else None
+    for name, first in runs[0]["peers"].items():
+        found = [run["peers"][name] for run in runs]
+        if isinstance(first, list):
+            answered = [[run[k] for run in found if run[k]] for k in range(len(first))]
+            answered = [offs for offs in answered if len(offs) * 2 >= len(runs)]
+            if answered:
+                best = min(answered, key=rms)
+                failed = f"{len(best)} of {len(runs)} answer" if len(best) < len(runs) else ""
+                out[name] = (rms(best), "none", "none", failed)
+        else:
+            off = np.array([f["off"] for f in found])
+            ratio = np.array([f["ratio"] for f in found]) if first["ratio"] else None
             out[name] = (
                 rms(off),
-                f"{np.median(ratio):.2f}" if has else "none",
-                f"{(np.abs(off) < 1.645 * ratio).mean():.2f}" if has else "none",
+                f"{np.median(ratio):.2f}" if first["ratio"] else "none",
+                f"{(np.abs(off) < 1.645 * ratio).mean():.2f}" if first["ratio"] else "none",
                 "",
             )
-    out["descent"] = (
-        min(rms([run["peers"]["descents"][k] for run in runs]) for k in range(8)),
-        "none",
-        "none",
-        "",
-    )
     out["zero"] = (rms(of.estimate / of.error), "none", "none", "")
     return out
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def compare(doc, names, sets, load, one_run):
+    """The program: runs that are missing, kept as they come, and the table.
+
+    load(name, DATA, folder, relation): a case and its Records; one_run(r, of, epsilon): what peers answer.
+    """
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("tacit")
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--epsilon", default=".5,1,2,4,8")
+    parser.add_argument("--sets", default=",".join(sets))
+    parser.add_argument("--epsilon", default=".5,1,2,8")
+    parser.add_argument("--relation", default="substitute")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     args.out.mkdir(parents=True, exist_ok=True)
     kept, done, r = args.out / "runs.jsonl", {}, np.random.default_rng()
     for run in map(json.loads, kept.read_text().splitlines()) if kept.exists() else ():
         done.setdefault((run["set"], run["epsilon"]), []).append(run)
-    names = ["tacit", "tacit, answers", "adassp", "moments", "diffprivlib", "descent", "zero"]
     errors, intervals = (
         [f"| set (rows, coefficients) | epsilon | {' | '.join(names)} |", "| --- " * (len(names) + 2) + "|"],
-        ["| set | epsilon | method | width | 90 % intervals that hold least squares | |", "| --- " * 6 + "|"],
+        ["| set | epsilon | method | width | 90 % intervals that hold it | |", "| --- " * 6 + "|"],
     )
     with tempfile.TemporaryDirectory() as temporary:
         for name in args.sets.split(","):
-            case = agreement.Case(name, args.data, pathlib.Path(temporary))
-            of = Records(case, KINDS[name][1].values())
+            case, of = load(name, args.data, pathlib.Path(temporary), args.relation)
             for epsilon in map(float, args.epsilon.split(",")):
                 runs = done.setdefault((name, epsilon), [])
                 while len(runs) < args.runs:
@@ -290,25 +324,30 @@ def main():
                                 "tacit": agreement.fit(
                                     args.tacit, case, epsilon, pathlib.Path(folder) / "fit"
                                 ),
-                                "peers": peers(r, of, epsilon),
+                                "peers": one_run(r, of, epsilon),
                             }
                         )
                     with open(kept, "a") as f:
                         f.write(json.dumps(runs[-1]) + "\n")
                 found = cells(of, runs)
                 errors.append(
-                    f"| {name} ({of.n}, {of.d}) | {epsilon:g} | "
+                    f"| {name} ({len(of.y)}, {of.d}) | {epsilon:g} | "
                     + " | ".join(f"{found[m][0]:.2f}" if m in found else "" for m in names)
                     + " |"
                 )
                 intervals += [
                     f"| {name} | {epsilon:g} | {m} | {' | '.join(found[m][1:])} |"
-                    for m in names[:4]
-                    if m in found
+                    for m in names
+                    if m in found and (found[m][1] != "none" or found[m][3])
                 ]
                 print(errors[-1], flush=True)
     (args.out / "table.md").write_text("\n".join([*errors, "", *intervals, ""]))
 
 
+def load(name, data, folder, relation):
+    case = agreement.Case(name, data, folder, relation)
+    return case, Records(case, KINDS[name][1].values(), relation)
+
+
 if __name__ == "__main__":
-    main()
+    compare(__doc__, ["tacit", "tacit, answers", *ONE, "tukey", "descent", "zero"], SETS, load, peers)
