@@ -6,7 +6,8 @@
  *     person_rounds KIND PERSONS EPSILON RUNS FILE [RELATION [FAULT]]
  *
  * KIND: logit (bridge effects, phi .7), independent (none), by-x (logit, rows depend on a feature), count
- * (gamma effects of variance 1/2); RELATION: substitute, add-remove
+ * (gamma effects of variance 1/2), normal (linear regression, half of the variance the person's),
+ * normal-independent; RELATION: substitute, add-remove
  */
 #include <time.h>
 
@@ -29,13 +30,17 @@ static bool is_flagged(const tacit_evidence_t *evidence) {
 
 int main(int argc, char **argv) {
   if (argc < 6) {
-    fprintf(stderr, "usage: person_rounds logit|independent|by-x|count PERSONS EPSILON RUNS FILE "
+    fprintf(stderr, "usage: person_rounds logit|independent|by-x|count|normal|normal-independent "
+                    "PERSONS EPSILON RUNS FILE "
                     "[substitute|add-remove [FAULT]]\n");
     return 2;
   }
-  bool is_count = strcmp(argv[1], "count") == 0,
+  bool is_count = strcmp(argv[1], "count") == 0, is_normal = strncmp(argv[1], "normal", 6) == 0,
+       is_independent = strstr(argv[1], "independent") != NULL,
        is_add_remove = argc > 6 && strcmp(argv[6], "add-remove") == 0;
-  person_setup_t p = {.s = {.family = is_count ? TACIT_FAMILY_POISSON : TACIT_FAMILY_BERNOULLI,
+  person_setup_t p = {.s = {.family = is_normal  ? TACIT_FAMILY_GAUSSIAN
+                                      : is_count ? TACIT_FAMILY_POISSON
+                                                 : TACIT_FAMILY_BERNOULLI,
                             .upper = is_count ? 20 : 1,
                             .truth = TRUTH_FIXED,
                             .d = D,
@@ -48,9 +53,10 @@ int main(int argc, char **argv) {
                             .n_draws = 500,
                             .fault = argc > 7 ? (tacit_fault_t)atoi(argv[7]) : TACIT_FAULT_NONE},
                       .max_rows = 12,
-                      .phi = strcmp(argv[1], "independent") == 0 ? 1
-                             : is_count                          ? 2.0 / 3
-                                                                 : 0.7,
+                      .phi = is_independent ? 1
+                             : is_count     ? 2.0 / 3
+                             : is_normal    ? 0.5
+                                            : 0.7,
                       .is_row_by_x = strcmp(argv[1], "by-x") == 0};
   size_t done, runs = (size_t)atoi(argv[4]);
   FILE *file = rounds_open(argv[5], &done);

@@ -152,8 +152,6 @@ BAD = [
                                                                           "--schema", "private-n.yaml",
                                                                        "--n-public", "5000", "--out", "out", "--epsilon", "2", "--delta", "1e-6"], 4,
      r"not at this budget: at the prior's centre 5000 records (.|\n)*more records(.|\n)*not started: nothing was released or charged; --yes goes on"),
-    ("noise-aware, gaussian, for units of several rows", ["fit", "x ~ y", "--family", "gaussian", "--data", "person.csv", "--schema", "person.yaml",
-                                                         *BUDGET, *AWARE, "--out", "out"], 2, r"protects one row"),
     ("noise-aware without an intercept", simple("good.csv", "good.yaml", "y ~ x + 0", *AWARE), 2, r"needs an intercept"),
     ("noise-aware with a wide response", ["fit", "n ~ x", "--family", "poisson", "--data", "count.csv", "--schema", "many.yaml",
                                           *BUDGET, *AWARE, "--out", "out"], 2, r"between 1 and 500"),

@@ -208,6 +208,44 @@ def run_all():
                     "--epsilon", "8", *DELTA, "--out", "no"])
         assert done.returncode == 2 and "cannot leave out some rows" in done.stderr, done.stderr
 
+    @case("noise-aware: a linear regression of persons of several rows, both relations; drawn again, combined, and told apart from rows")
+    def _():
+        generator = random.Random(6)
+        with open("visits.csv", "w") as out:
+            out.write("who,x,y\n")
+            for who in range(3000):
+                effect, x = generator.gauss(0, 2), generator.uniform(0, 2)
+                for _ in range(1 + who % 4):
+                    out.write(f"{who},{x:.3f},{min(max(10 + 3 * x + effect + generator.gauss(0, 1), 0), 30):.4f}\n")
+        columns = "columns:\n  who: {type: id}\n  x: {type: numeric, lower: 0, upper: 2}\n  y: {type: numeric, lower: 0, upper: 30}\n"
+        sds = {}
+        persons = "unit: who\nmax_rows: 4\n"
+        for name, head in (("rows", ""), ("persons-s", persons), ("persons-t", persons), ("persons-a", persons + "relation: add-remove\n")):
+            pathlib.Path("visits.yaml").write_text(head + columns)
+            given = ["--n-public", "3000"] if name == "persons-a" else []
+            done = run(["fit", "y ~ x", "--family", "gaussian", "--data", "visits.csv", "--schema", "visits.yaml", "--epsilon", "100", *DELTA,
+                        "--quiet", "--out", f"visits-{name}", *given])
+            assert not common_faults(done) and done.returncode == 0, done.stderr
+            rows = {row["name"]: row for row in csv.DictReader(open(f"visits-{name}/summary.csv"))}
+            sds[name] = float(rows["b_x"]["sd"])
+            assert abs(float(rows["b_x"]["mean"]) - 3) < 6 * sds[name], rows
+            labels = [event["label"] for event in json.load(open(f"visits-{name}/privacy.json"))["events"]]
+            assert ("numbers of rows" in labels) == (name != "rows"), labels
+        assert min(sds["persons-s"], sds["persons-a"]) > 1.15 * sds["rows"], sds  # rows of a person hang together
+        statement = json.load(open("visits-persons-s/privacy.json"))
+        assert any("Every unit counts once" in text for text in statement["assumptions"]) and statement["unit"] == "who", statement
+        done = run(["refit", "visits-persons-s", "--out", "visits-again"])
+        assert done.returncode == 0, done.stderr
+        assert open("visits-persons-s/draws-1.csv").read() == open("visits-again/draws-1.csv").read()
+        done = run(["combine", "visits-persons-s", "visits-persons-t", "--out", "visits-both"])
+        assert done.returncode == 0, done.stderr
+        row = next(row for row in csv.DictReader(open("visits-both/summary.csv")) if row["name"] == "b_x")
+        assert 0.6 < float(row["sd"]) / sds["persons-s"] < 0.8, row  # of twice the persons
+        for words, said in ((["check", "visits-persons-s", "--data", "visits.csv", "--epsilon", "1", *DELTA], "units of one record"),
+                            (["synthesize", "visits-persons-s", "--rows", "10", "--out", "no.csv"], "rows of one unit hang together")):
+            done = run(words)
+            assert done.returncode == 2 and said in done.stderr, done.stderr
+
     @case("noise-aware: poisson, and a ledger that gets what was charged")
     def _():
         rows = "".join(f"{1 + i % 3},{0.5 + i % 15 / 10}\n" for i in range(600))

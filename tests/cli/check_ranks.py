@@ -3,6 +3,7 @@
 import filecmp
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -139,22 +140,25 @@ exec {tacit} fit '{common[0]}' {line(given)}
         for i, part in enumerate(parts):
             (folder / f"{name}-{i:03d}.csv").write_text("\n".join([head, *part]) + "\n")
 
-    def own(n, name, out, schema, model):
-        return run(n, "fit", model, "--family", "bernoulli", "--data", f"{folder}/{name}-%3r.csv", "--schema", str(schema), "--out", str(folder / out),
+    def own(n, name, out, schema, model, family="bernoulli"):
+        return run(n, "fit", model, "--family", family, "--data", f"{folder}/{name}-%3r.csv", "--schema", str(schema), "--out", str(folder / out),
                    "--epsilon", "20", *private)
 
-    def of_all(name, out, schema, model):
-        return run(0, "fit", model, "--family", "bernoulli", "--data", str(folder / name), "--schema", str(schema), "--out", str(folder / out),
+    def of_all(name, out, schema, model, family="bernoulli"):
+        return run(0, "fit", model, "--family", family, "--data", str(folder / name), "--schema", str(schema), "--out", str(folder / out),
                    "--epsilon", "20", *private)
 
     (folder / "rows.csv").write_text("\n".join(rows) + "\n")
     write_parts("rows", header, [body[:100], body[100:5000], body[5000:]])
     write_parts("persons", of_persons[0], [of_persons[1:1001], of_persons[1001:1003], of_persons[1003:]])
-    for name, table, schema, model in (("rows", "rows.csv", data / "flchain.yaml", "death ~ age + sex"), ("persons", "a.csv", persons, "y ~ x")):
-        alone, several = of_all(table, f"{name}-alone", schema, model), own(3, name, f"{name}-own", schema, model)
+    for name, table, schema, model, family in (("rows", "rows.csv", data / "flchain.yaml", "death ~ age + sex", "bernoulli"),
+                                               ("persons", "a.csv", persons, "y ~ x", "bernoulli"), ("persons", "a.csv", persons, "x ~ y", "gaussian")):
+        alone, several = of_all(table, f"{name}-alone", schema, model, family), own(3, name, f"{name}-own", schema, model, family)
         expect(alone.returncode == 0 and several.returncode == 0, f"own parts of {name}: {alone.stderr}{several.stderr}")
         expect((folder / f"{name}-own/releases.json").read_bytes() == (folder / f"{name}-alone/releases.json").read_bytes(),
-               f"own parts of {name} release what all do")
+               f"own parts of {name}, {family}, release what all do")
+        shutil.rmtree(folder / f"{name}-own")
+        shutil.rmtree(folder / f"{name}-alone")
     write_parts("split", of_persons[0], [of_persons[1:1000], of_persons[1000:]])  # p499 is cut in two
     write_parts("twice", header, [body[:100], body[100:], body[:100]])
     for n, name, schema, model, said in ((2, "split", persons, "y ~ x", "in the parts of two processes"),

@@ -6,7 +6,7 @@
 enum { D = 3, MAX_UNIT = 4, N_BANDS = 4, N = D + 2, N_PACKED = N * (N + 1) / 2 };
 
 static const double whiten[D * D] = {1, 0, 0, 0.5, 2, 0, -1, 0.3, 1.5}, theta[D] = {0.2, -1, 0.5},
-                               radii[N_BANDS] = {0.7, 1.5, 3, 12};
+                               radii[N_BANDS] = {0.7, 1.5, 3, 12}, square_weight = 0.6;
 
 /* Whole numbers of an exposed release of one unit, as multiples of the square of the spacing. */
 typedef struct sums {
@@ -60,7 +60,10 @@ static sums_t by_hand(bool is_score, bool has_count, size_t n_rows, size_t max_r
       v[is_score ? 0 : t][a] += u * (is_score ? r : 1);
     }
   }
-  v[0][D] = is_score ? sqrt(squares) : 0;
+  for (size_t i = 0; i < MAX_UNIT * D; i++) {
+    v[i / D][i % D] /= is_score ? (double)n_rows : sqrt((double)n_rows);
+  }
+  v[0][D] = is_score && max_rows > 1 ? square_weight * sqrt(squares / (double)n_rows) : 0;
   for (size_t t = 0; t < n; t++) {
     for (size_t a = 0; a < dim; a++) {
       square += v[t][a] * v[t][a];
@@ -100,7 +103,7 @@ static void test_a_unit_is_in_the_band_of_its_length(void **state) {
   for (size_t i = 0; i < 400; i++) {
     bool is_score = i & 1, has_count = i & 2, has_units = i & 4;
     size_t max_rows = has_units ? MAX_UNIT : 1, n_rows = 1 + i / 8 % max_rows;
-    const tacit_linear_point_t point = {D, whiten, theta, 0.7, has_units};
+    const tacit_linear_point_t point = {D, whiten, theta, 0.7, has_units ? square_weight : 0};
     double x[MAX_UNIT * (D + 1)];
     any_unit(&rng, n_rows, pow(10, support_uniform(&rng, -1, 1)), x);
     sums_t got = sums_of(&point, is_score, has_count, n_rows, max_rows, x),
@@ -126,7 +129,7 @@ static void test_neighbours_are_no_further_apart_than_is_charged(void **state) {
     bool is_score = i & 1, has_count = i & 2, has_units = i & 4;
     size_t max_rows = has_units ? MAX_UNIT : 1;
     double bound = has_count ? 2 : 1, apart = 0, size = 0, x[2][MAX_UNIT * (D + 1)];
-    const tacit_linear_point_t point = {D, whiten, theta, 0.7, has_units};
+    const tacit_linear_point_t point = {D, whiten, theta, 0.7, has_units ? square_weight : 0};
     sums_t sums[2];
     for (size_t k = 0; k < 2; k++) {
       size_t n_rows = 1 + support_bits(&rng) % max_rows;
@@ -153,7 +156,7 @@ static void test_counts_are_of_lengths(void **state) {
     tacit_error_t err;
     tacit_curator_t *curator;
     bool is_score = i & 1, has_units = i & 2;
-    const tacit_linear_point_t point = {D, whiten, theta, 0.7, has_units};
+    const tacit_linear_point_t point = {D, whiten, theta, 0.7, has_units ? square_weight : 0};
     size_t max_rows = has_units ? MAX_UNIT : 1, n_rows = 1 + i / 4 % max_rows, found = SIZE_MAX;
     double x[MAX_UNIT * (D + 1)], counts[N_BANDS + 1], sd;
     any_unit(&rng, n_rows, pow(10, support_uniform(&rng, -1, 1)), x);
@@ -175,7 +178,7 @@ static void test_noise_is_what_was_charged(void **state) {
   (void)state;
   fixture_t f;
   tacit_error_t err;
-  const tacit_linear_point_t point = {D, whiten, theta, 0.7, false};
+  const tacit_linear_point_t point = {D, whiten, theta, 0.7, 0};
   tacit_banded_t of = tacit_linear_scores(&point);
   tacit_bands_t bands = {N_BANDS, radii, true};
   enum { n_values = N_BANDS * (D + 1) * (D + 2) / 2, n = 500 };
@@ -202,7 +205,7 @@ static void test_what_cannot_be_asked_for_is_refused(void **state) {
   tacit_error_t err;
   double out[n_cells], sd, falling[2] = {2, 1}, none[D] = {NAN};
   open_private(&f, 40, D, 1e6, TACIT_RELATION_SUBSTITUTE, NULL);
-  tacit_linear_point_t point = {D, whiten, theta, 0.7, false};
+  tacit_linear_point_t point = {D, whiten, theta, 0.7, 0};
   tacit_banded_t of = tacit_linear_scores(&point);
   assert_int_equal(
       tacit_curator_release_bands(f.curator, &of, &(tacit_bands_t){2, falling, true}, 1, out, &sd, &err),
@@ -211,7 +214,7 @@ static void test_what_cannot_be_asked_for_is_refused(void **state) {
                    TACIT_ERR_ARGUMENT);
   point.theta = none;
   assert_int_equal(tacit_linear_check(f.curator, &point, &err), TACIT_ERR_ARGUMENT);
-  point = (tacit_linear_point_t){D + 1, whiten, theta, 0.7, false};
+  point = (tacit_linear_point_t){D + 1, whiten, theta, 0.7, 0};
   assert_int_equal(tacit_linear_check(f.curator, &point, &err), TACIT_ERR_ARGUMENT);
   close_private(&f);
 }

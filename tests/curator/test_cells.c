@@ -1,5 +1,8 @@
 /* Counts of cells: which cell a record is in, and the noise of the counts. */
+#include "data/records.h"
 #include "row_testing.h"
+
+enum { max_rows = 5 };
 
 static size_t cell_of(double value) {
   size_t cell = 0;
@@ -61,6 +64,58 @@ static void test_a_record_is_in_one_cell_or_none(void **state) {
   }
 }
 
+/* The shares of a unit's records in cells, as multiples of a record's worth. */
+static void shares_of(const tacit_row_cells_t *cells, size_t d, size_t n_rows, const double *records,
+                      double *shares) {
+  tacit_error_t err;
+  tacit_glm_kernel_t kernel;
+  tacit_record_model_t model = support_glm(&kernel, TACIT_FAMILY_BERNOULLI, d, 1, 0);
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  tacit_curator_t *curator;
+  size_t offsets[2] = {0, n_rows};
+  double sd;
+  settings.max_unit_rows = max_rows;
+  tacit_records_t *owned = records_of(n_rows, d + 1, records);
+  assert_ok(tacit_records_set_units(owned, offsets, 1, &err), err);
+  assert_ok(tacit_curator_new_exposed(&curator, owned, &model, &settings, &err), err);
+  assert_ok(tacit_curator_release_cells(curator, cells, 1, shares, &sd, &err), err);
+  tacit_curator_free(curator);
+}
+
+/* A unit adds the share of its records in each cell: no further than 2 from any other, and no longer than 1;
+ * were every record counted whole, by as many times as there are. */
+static void test_a_unit_adds_shares_of_its_records(void **state) {
+  (void)state;
+  enum { d = 2 };
+  support_rng_t rng = {33};
+  double furthest = 0;
+  for (size_t i = 0; i < (size_t)(400 * testing_multiplier_at_least(0.5)); i++) {
+    const tacit_row_cells_t cells = {NULL, 1, n_cells - 1, edges};
+    double x[max_rows * (d + 1)], shares[2][n_cells], apart = 0;
+    for (size_t k = 0; k < 2; k++) {
+      size_t n_rows = 1 + support_bits(&rng) % max_rows, n[n_cells] = {0};
+      double all = pow(10, support_uniform(&rng, -1, 1)) * support_normal(&rng), length = 0;
+      for (size_t t = 0; t < n_rows; t++) {
+        x[t * (d + 1)] = 1;
+        x[t * (d + 1) + 1] = (double)(float)(i % 2 == 0 ? all : 3 * support_normal(&rng));
+        x[t * (d + 1) + d] = 1;
+        n[cell_of(x[t * (d + 1) + 1])]++;
+      }
+      shares_of(&cells, d, n_rows, x, shares[k]);
+      for (size_t c = 0; c < n_cells; c++) {
+        assert_close(shares[k][c], (double)n[c] / (double)n_rows, 1e-6);
+        length += shares[k][c] * shares[k][c];
+      }
+      assert_true(length <= 1 + 1e-6);
+    }
+    for (size_t c = 0; c < n_cells; c++) {
+      apart += pow(shares[0][c] - shares[1][c], 2);
+    }
+    furthest = fmax(furthest, sqrt(apart));
+  }
+  assert_true(furthest <= sqrt(2) + 1e-6 && furthest > 1.4);
+}
+
 /*
  * Noise of counts against the multiplier times sqrt(2): as in check_noise(), 3000 releases of 6 counts, false
  * alarm 2e-9.
@@ -90,6 +145,7 @@ static void test_noise_of_counts_is_what_was_charged(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_record_is_in_one_cell_or_none),
+      cmocka_unit_test(test_a_unit_adds_shares_of_its_records),
       cmocka_unit_test(test_noise_of_counts_is_what_was_charged),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

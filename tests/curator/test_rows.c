@@ -148,6 +148,7 @@ static void test_no_pair_of_units_exceeds_the_sensitivity(void **state) {
   check_pairs(CAPPED, 3, 4, true, 0.7);
   check_pairs(JOINT, 3, 1, true, 0.9);
   check_pairs(JOINT, 6, 1, true, 0.9);
+  check_pairs(JOINT, 3, 4, true, 0.8);
 }
 
 /* Sums in plain double arithmetic, without a lattice. */
@@ -330,12 +331,11 @@ static void test_what_the_sums_cannot_protect_is_refused(void **state) {
   fixture_t f;
   tacit_error_t err;
   double out[max_sums], theta[3] = {0}, sd;
-  tacit_curator_settings_t several = tacit_curator_settings_default(), tempered = several;
-  several.max_unit_rows = 2;
+  tacit_curator_settings_t tempered = tacit_curator_settings_default();
   tempered.temperature_power = 0.5;
-  for (size_t i = 0; i < 2; i++) { /* residuals: units of one record; tempered: nothing */
+  for (size_t i = 0; i < 2; i++) {
     release_t r = {i == 1 ? SECOND_MOMENTS : JOINT, {NULL, 1}, {TACIT_FAMILY_BERNOULLI, 1, theta, 1}};
-    open_private(&f, 40, 3, 1, TACIT_RELATION_SUBSTITUTE, i == 1 ? &tempered : &several);
+    open_private(&f, 40, 3, 1, TACIT_RELATION_SUBSTITUTE, &tempered);
     assert_int_equal(make(f.curator, &r, 5, out, &sd, &err), TACIT_ERR_STATE);
     assert_true(tacit_budget_rho_spent(f.budget) <= 0);
     close_private(&f);

@@ -122,7 +122,7 @@ static void test_what_a_schema_does_not_go_with_is_refused(void **state) {
   static const char *const gaussian[] = {"family", "gaussian", "epsilon",     "1", "delta",
                                          "1e-6",   "method",   "noise-aware", NULL};
   static const char units[] = "unit: id\nmax_rows: 3\ncolumns:\n  id: {type: id}\n  y: {type: binary}\n  x: "
-                              "{type: numeric, lower: -1, upper: 1}\n";
+                              "{type: numeric, lower: -1, upper: 1, missing: drop}\n";
   const struct {
     const char *formula, *const *settings, *schema, *field;
   } wrong[] = {{"y ~ x", bernoulli, fixture_private_number, "n-public"},

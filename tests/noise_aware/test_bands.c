@@ -96,7 +96,7 @@ static void test_bands_cover_all_cells(void **unused) {
   count(scores, 10, 200, &l);
   for (double noise = 1e-3; noise < 1e4; noise *= 10) {
     tacit_band_split_t split[2];
-    tacit_band_split_scores(&l, D, noise, N, 0, 0.3, &split[0]);
+    tacit_band_split_scores(&l, D, noise, N, 2 * N, 0, 0.3, &split[0]);
     tacit_band_split_squares(&l, D, noise, &split[1]);
     for (size_t i = 0; i < 2; i++) {
       assert_true(split[i].n >= 1 && split[i].first[0] == 0 && split[i].first[split[i].n] == l.n);
@@ -160,7 +160,7 @@ static void test_sums_are_off_by_their_own_sds(void **unused) {
     tacit_band_lengths_t l;
     tacit_band_split_t split;
     count(scores, sd, 200, &l);
-    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 0, 0.3, &split);
+    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
     release(scores, &split, true, sd, values);
     const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity};
     assert_true(tacit_band_learn_scores(&of, &tails));
@@ -199,7 +199,7 @@ static void test_wide_bounds_cost_little(void **unused) {
     tacit_band_lengths_t l;
     tacit_band_split_t split;
     count(scores, sd, 3000, &l);
-    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 0, 0.3, &split);
+    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
     release(scores, &split, true, sd, values);
     const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity};
     assert_true(tacit_band_learn_scores(&of, &tails));
@@ -256,7 +256,7 @@ static void test_what_a_model_says_of_tails_is_one_of_the_scenarios(void **unuse
     tacit_band_lengths_t l;
     tacit_band_split_t split;
     count(scores, sd, 100, &l);
-    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 0, 0.3, &split);
+    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
     release(scores, &split, true, sd, values);
     fill_numbers(likely, &split, said);
     fill_numbers(scores, &split, numbers);

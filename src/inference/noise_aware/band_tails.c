@@ -256,10 +256,9 @@ static double noise_of(const tacit_band_scores_t *of) {
   return fmax(of->noise_sd, 1e-6); /* an exposed curator adds none */
 }
 
-/* Sum over the band of |score|^2 in radii squared, the first d numbers. */
-static double trace_of(const tacit_band_scores_t *of, size_t b) {
+double tacit_band_trace(const tacit_band_scores_t *of, size_t b, size_t n) {
   double sum = 0;
-  for (size_t i = 0; i < of->d; i++) {
+  for (size_t i = 0; i < n; i++) {
     sum += of->released[b * n_packed(of) + place(of, i, i)];
   }
   return sum;
@@ -300,10 +299,10 @@ static void fill_outer(const tacit_band_scores_t *of, const double *bar, outer_t
     o->steps[b] = log(radius / of->split->radii[1]) / (0.5 * log(2));
     o->reach[b] = radius / (far_from * of->split->radii[0]);
     double by_count = 1 / (sd * sd), by_lengths = 1 / (lengths_var * n_cells),
-           by_squares = pow(o->bar[b] / (sd * c2), 2) / (double)o->d;
+           by_squares = pow(o->bar[b] / (sd * c2), 2) / (double)of->m;
     o->count_var[b] = 1 / (by_count + by_lengths + by_squares);
     o->count[b] = o->count_var[b] * (released[0] * by_count + counted * by_lengths +
-                                     trace_of(of, b + 1) * c2 / o->bar[b] * by_squares);
+                                     tacit_band_trace(of, b + 1, of->m) * c2 / o->bar[b] * by_squares);
     o->sum_var[b] = pow(sd / sqrt(2) * radius / of->n, 2);
     for (size_t j = 0; j < o->d; j++) {
       o->sum[b][j] = released[1 + j] / sqrt(2) * radius / of->n;
@@ -355,41 +354,68 @@ static void mix(const outer_t *o, size_t n, const scenario_t *s, tacit_band_tail
   }
 }
 
+/* What counts say of the squares of band b, its variance, and noise: of d numbers, or of the one beside them;
+ * how squares are shared between these is not known. */
+typedef struct guess {
+  double square, var, noise;
+} guess_t;
+
+static guess_t guess_of(const tacit_band_scores_t *of, const double *bar, size_t b,
+                        const tacit_band_tails_t *tails) {
+  bool is_shared = of->m > of->d;
+  double part = is_shared ? 0.5 : 1,
+         spread = b == 0      ? 1
+                  : is_shared ? 0.6
+                              : 0.3,
+         square = part * (tails->records[b] * bar[b] / of->n),
+         var = part * part * bar[b] * bar[b] * tails->records_var[b] / (of->n * of->n);
+  return (guess_t){square, pow(spread * square, 2) + var,
+                   noise_of(of) * (of->split->radii[b] * of->split->radii[b] / of->n)};
+}
+
 /* Squares of band b, shrunk: their trace towards what counts imply, the rest towards the shape in the core
  * and in the others towards the identity. */
 static void add_squares(const tacit_band_scores_t *of, const double *bar, size_t b,
                         tacit_band_tails_t *tails) {
   const double *released = of->released + b * n_packed(of);
-  size_t d = of->d, m = of->m;
-  double c2 = of->split->radii[b] * of->split->radii[b] / of->n, noise = noise_of(of) * c2, shape_trace = 0;
-  double guess = tails->records[b] * bar[b] / of->n, spread = b == 0 ? 1 : 0.3;
-  double guess_var = pow(spread * guess, 2) + bar[b] * bar[b] * tails->records_var[b] / (of->n * of->n),
-         var = (double)d * noise * noise;
-  double kept = guess_var / (guess_var + var),
-         trace = fmax(guess + kept * (trace_of(of, b) * c2 - guess), 0.2 * guess);
+  size_t d = of->d;
+  const guess_t guess = guess_of(of, bar, b, tails);
+  double c2 = of->split->radii[b] * of->split->radii[b] / of->n, shape_trace = 0;
+  double kept = guess.var / (guess.var + (double)d * guess.noise * guess.noise),
+         trace =
+             fmax(guess.square + kept * (tacit_band_trace(of, b, d) * c2 - guess.square), 0.2 * guess.square);
   for (size_t i = 0; i < d; i++) {
     shape_trace += of->shape[i * d + i];
   }
-  for (size_t i = 0; i < m; i++) {
-    for (size_t j = i; j < m; j++) {
+  for (size_t i = 0; i < d; i++) {
+    for (size_t j = i; j < d; j++) {
       double unit = i == j ? 1 : sqrt(2), value = released[place(of, i, j)] / unit * c2,
-             own = pow(noise / unit, 2);
-      double size = trace / (double)d, at = j >= d   ? (i == j ? trace / (double)d : 0)
-                                            : b == 0 ? trace * of->shape[i * d + j] / shape_trace
+             own = pow(guess.noise / unit, 2);
+      double size = trace / (double)d, at = b == 0   ? trace * of->shape[i * d + j] / shape_trace
                                             : i == j ? size
                                                      : 0;
-      double prior = pow((b == 0 ? 0.5 : 0.8) * size, 2) + 0.5 * guess_var / (double)(d * d) + 1e-18,
+      double prior = pow((b == 0 ? 0.5 : 0.8) * size, 2) + 0.5 * guess.var / (double)(d * d) + 1e-18,
              share = prior / (prior + own);
       at += share * (value - at);
-      tails->squares[i * m + j] += at;
-      tails->squares[j * m + i] = tails->squares[i * m + j];
-      if (i == j && i == (m > d ? d : 0)) {
+      tails->squares[i * d + j] += at;
+      tails->squares[j * d + i] = tails->squares[i * d + j];
+      if (i == 0 && j == 0) {
         tails->last[b] = fmax(at, 0);
         tails->last_var[b] = share * own;
       }
     }
   }
-  tails->expected[b] = guess;
+  tails->expected[b] = guess.square;
+}
+
+/* Of the number beside the scores. */
+static void set_last(const tacit_band_scores_t *of, const double *bar, size_t b, tacit_band_tails_t *tails) {
+  const guess_t guess = guess_of(of, bar, b, tails);
+  double c2 = of->split->radii[b] * of->split->radii[b] / of->n,
+         value = of->released[b * n_packed(of) + place(of, of->d, of->d)] * c2,
+         share = guess.var / (guess.var + guess.noise * guess.noise);
+  tails->last[b] = fmax(guess.square + share * (value - guess.square), 0);
+  tails->last_var[b] = share * guess.noise * guess.noise;
 }
 
 bool tacit_band_learn_scores(const tacit_band_scores_t *of, tacit_band_tails_t *tails) {
@@ -416,6 +442,9 @@ bool tacit_band_learn_scores(const tacit_band_scores_t *of, tacit_band_tails_t *
   }
   for (size_t b = 0; b < of->split->n; b++) {
     add_squares(of, bar, b, tails);
+    if (of->m > of->d) {
+      set_last(of, bar, b, tails);
+    }
   }
   tacit_free(o);
   tacit_free(s);

@@ -243,7 +243,7 @@ static void split_by(const tacit_band_lengths_t *l, size_t core, double factor, 
 typedef struct wanted {
   const tacit_band_lengths_t *lengths;
   size_t d;
-  double noise, n, square_weight, agreement;
+  double noise, variance, square_variance, square_weight, agreement;
 } wanted_t;
 
 /* Expected square of a sum over a band's units of vectors with lengths that counts tell, in each of d
@@ -311,10 +311,10 @@ static void split_best(const wanted_t *wanted, band_loss loss, double gain, taci
 /* Logs of variances, that of sampling included: of d sums, and with a weight of the mean square of residuals,
  * a score's length over that of its row. */
 static double loss_of_scores(const wanted_t *w, const tacit_band_split_t *split) {
-  double sums = (double)w->d * log(w->n + unknown(w, w->noise, 1, prior_of_scores, split));
+  double sums = (double)w->d * log(w->variance + unknown(w, w->noise, 1, prior_of_scores, split));
   return w->square_weight > 0
              ? sums + w->square_weight *
-                          log(2 * w->n + unknown(w, sqrt(2) * w->noise, 2, prior_of_squares, split))
+                          log(w->square_variance + unknown(w, sqrt(2) * w->noise, 2, prior_of_squares, split))
              : sums;
 }
 
@@ -322,10 +322,11 @@ static double loss_of_squares(const wanted_t *w, const tacit_band_split_t *split
   return unknown(w, w->noise, 2, prior_of_squares, split);
 }
 
-void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double n,
-                             double square_weight, double agreement, tacit_band_split_t *split) {
-  split_best(&(wanted_t){lengths, d, noise, n, square_weight, agreement}, loss_of_scores, 0.03 * (double)d,
-             split);
+void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double variance,
+                             double square_variance, double square_weight, double agreement,
+                             tacit_band_split_t *split) {
+  split_best(&(wanted_t){lengths, d, noise, variance, square_variance, square_weight, agreement},
+             loss_of_scores, 0.03 * (double)d, split);
 }
 
 void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise,

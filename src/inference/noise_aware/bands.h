@@ -43,13 +43,15 @@ typedef struct tacit_band_split {
 } tacit_band_split_t;
 
 /*
- * Bands in which sums of the scores of n units are best released, of noise with sd `noise` times the radius
- * in each of d numbers, the first without shrinking. square_weight: what the mean square of scores in one
- * direction counts beside a number of the sum; 0: nothing. agreement: the share of the lengths of a band's
- * scores that their sum comes to, by what is expected.
+ * Bands in which sums of scores are best released, of noise with sd `noise` times the radius in each of d
+ * numbers, the first without shrinking, whose sampling has the variance `variance` in each, and
+ * square_variance in the sum of squares in one direction. square_weight: what the latter counts beside a
+ * number of the sum; 0: nothing. agreement: the share of the lengths of a band's scores that their sum comes
+ * to, by what is expected.
  */
-void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double n,
-                             double square_weight, double agreement, tacit_band_split_t *split);
+void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, double noise, double variance,
+                             double square_variance, double square_weight, double agreement,
+                             tacit_band_split_t *split);
 /* The same of squares of vectors, of noise `noise` times the square of the radius. */
 void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise,
                               tacit_band_split_t *split);
@@ -72,7 +74,7 @@ void tacit_band_squares(const tacit_band_lengths_t *lengths, const tacit_band_sp
 typedef struct tacit_band_scores {
   const tacit_band_lengths_t *lengths;
   const tacit_band_split_t *split;
-  size_t d, m;            /* scores; numbers of a vector: d, or one more of which the sum is not asked */
+  size_t d, m;            /* scores; numbers of a vector: d, or one more of which only squares are asked */
   double n;               /* units */
   const double *released; /* (split->n, (m + 1) (m + 2) / 2): svec of (1, v / radius) */
   double noise_sd;
@@ -87,7 +89,7 @@ typedef struct tacit_band_tails {
   double sum[BAND_DIM]; /* (d): mean score, of the core as released and of the other bands shrunk */
   double core_var;      /* of its noise, in each number of the core's */
   double tail_cov[BAND_DIM * BAND_DIM]; /* (d, d): uncertainty of what is beyond the core */
-  double squares[BAND_DIM * BAND_DIM];  /* (m, m): mean of v v' */
+  double squares[BAND_DIM * BAND_DIM];  /* (d, d): mean of v v' of scores */
   double records[BAND_CELLS];           /* units in each band, */
   double records_var[BAND_CELLS];
   double count_sd[BAND_CELLS]; /* noise of all that was released of how many there are; 0 in the core */
@@ -96,6 +98,8 @@ typedef struct tacit_band_tails {
       last_var[BAND_CELLS]; /* squares by band of the first number, or where m > d of the last */
 } tacit_band_tails_t;
 
+/* Sum over band b of the squares of the first n numbers, in squares of its radius, as released. */
+double tacit_band_trace(const tacit_band_scores_t *scores, size_t b, size_t n);
 /* False: no memory. */
 bool tacit_band_learn_scores(const tacit_band_scores_t *scores, tacit_band_tails_t *tails);
 

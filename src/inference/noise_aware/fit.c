@@ -181,10 +181,9 @@ tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator,
         "noise-aware regression models the noise of its releases: it needs a private curator");
   }
   bool is_gaussian = s->records == NULL && s->family == TACIT_FAMILY_GAUSSIAN;
-  if (s->max_rows > 1 && (is_gaussian || s->may_drop)) {
-    return tacit_error_set(
-        err, TACIT_ERR_ARGUMENT, "max_rows",
-        "units of several rows, all of which count, are for families bernoulli and poisson and for programs");
+  if (s->max_rows > 1 && s->may_drop) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_rows",
+                           "of units of several rows all rows must count: none may be dropped");
   }
   if (s->records != NULL) {
     tacit_status_t status = tacit_centred_check(s->records, err);

@@ -2,7 +2,8 @@
  * Linear regression, release by release: each is located and scaled by those before it. Counts of every
  * column; joint moments of rows in units of their columns; joint moments of whitened rows; lengths of rows
  * and of scores, by which bands are chosen; rows in bands, and scores in bands, from which the posterior is
- * (docs/theory.md, 18.9).
+ * (docs/theory.md, 18.9). Of units of several rows each number is the mean over a unit's rows, and first is
+ * how many rows units have.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -30,14 +31,35 @@ static void check(tacit_gaussian_t *g) {
   tacit_gaussian_note(g, evidence);
 }
 
-/* n L N L' / sigma^2, N of whitened rows. */
+/* inner (d, d) <- N M^-1 N: N of whitened rows, M of scores. False where M is not positive. */
+static bool weigh_by_scores(const tacit_gaussian_t *g, double *inner) {
+  size_t d = g->d;
+  const double *moments = g->posterior.moments;
+  double factor[GAUSSIAN_MAX * GAUSSIAN_MAX], half[GAUSSIAN_MAX * GAUSSIAN_MAX];
+  memcpy(factor, g->tails.squares, d * d * sizeof *factor);
+  if (!tacit_cholesky(d, factor)) {
+    return false;
+  }
+  memcpy(half, moments, d * d * sizeof *half);
+  for (size_t j = 0; j < d; j++) { /* row j: factor^-1 of column j of N */
+    tacit_solve_lower(d, factor, half + j * d);
+  }
+  for (size_t a = 0; a < d * d; a++) {
+    inner[a] = tacit_dot(d, half + a / d * d, half + a % d * d);
+  }
+  return true;
+}
+
+/* n L N L' / sigma^2, N of whitened rows; of units of several rows the sandwich's, which has no sigma. */
 void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision) {
   const tacit_linear_posterior_t *p = &g->posterior;
   size_t d = g->d;
-  double product[GAUSSIAN_MAX * GAUSSIAN_MAX];
-  tacit_multiply(d, d, d, p->factor, p->moments, product);
+  double product[GAUSSIAN_MAX * GAUSSIAN_MAX], inner[GAUSSIAN_MAX * GAUSSIAN_MAX];
+  bool is_by_scores = g->square_weight > 0 && weigh_by_scores(g, inner);
+  double sd = is_by_scores ? g->scale : sigma;
+  tacit_multiply(d, d, d, p->factor, is_by_scores ? inner : p->moments, product);
   for (size_t a = 0; a < d * d; a++) {
-    precision[a] += tacit_dot(d, product + a / d * d, p->factor + a % d * d) * g->n / (sigma * sigma);
+    precision[a] += tacit_dot(d, product + a / d * d, p->factor + a % d * d) * g->n / (sd * sd);
   }
 }
 
@@ -58,6 +80,19 @@ static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
                             precision);
 }
 
+/* How many rows units have, and by it the weight of residuals beside scores, whose mean square is d times
+ * something between `kept`, of independent rows, and 1, of rows that are alike: d times the root of that. A
+ * larger weight costs coefficients, a smaller one the mean square of residuals. */
+static tacit_status_t learn_rows(tacit_gaussian_t *g, tacit_aware_count_t count, tacit_error_t *err) {
+  tacit_unit_rows_t rows;
+  double all, root;
+  tacit_status_t status = tacit_aware_learn_rows(g->curator, g->settings, count, &rows, err);
+  tacit_aware_weigh(&rows, 1, &all, &root);
+  g->kept = root * root;
+  g->square_weight = tacit_aware_has_clusters(g->settings) ? sqrt((double)g->d * root) : 0;
+  return status;
+}
+
 tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator,
                                     const tacit_parameters_t *parameters,
                                     const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
@@ -73,7 +108,7 @@ tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curato
   g->d = parameters->dim - (settings->known_sd > 0 ? 0 : 1);
   g->n = count.n;
   g->count_error = count.error;
-  tacit_status_t status = TACIT_OK;
+  tacit_status_t status = learn_rows(g, count, err);
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     status = tacit_aware_may_start(settings, err);
     TACIT_THEN(status, steps[i](g, err));

@@ -20,8 +20,9 @@ enum {
 
 /* Shares of mu^2 = 2 rho. */
 typedef struct tacit_gaussian_shares {
-  double count, columns, first, whitened, lengths, rows,
-      scores; /* count 0: there is none; columns: of all; lengths: of rows and of scores, half each */
+  double count, unit_rows, columns, first, whitened, lengths, rows,
+      scores; /* count, unit_rows 0: there is none; columns: of all; lengths: of rows and of scores, half each
+               */
 } tacit_gaussian_shares_t;
 
 tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t *settings);
@@ -101,8 +102,11 @@ typedef struct tacit_gaussian {
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
   tacit_gaussian_shares_t shares;
-  double n, count_error; /* records, and the relative error of their number */
+  double n, count_error; /* units, and the relative error of their number */
   size_t d, dim;
+  double kept; /* E 1/k, k the rows of a unit: of a row's variance, what its mean over them has if they
+                  are independent */
+  double square_weight; /* of units of several rows, as of tacit_linear_point_t; else 0 */
   tacit_location_t location;
   double factor[GAUSSIAN_MAX * GAUSSIAN_MAX];  /* L */
   double inverse[GAUSSIAN_MAX * GAUSSIAN_MAX]; /* L^-1 */

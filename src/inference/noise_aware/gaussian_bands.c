@@ -24,6 +24,8 @@ static const double square_least = 0.05, squares_least = 0.3;
 static const double vague = 0.3, least_of_column = 0.3;
 /* By how much the mean square of residuals is off that was found before. */
 static const double scale_off = 0.25;
+/* The same of squares of scores of units of several rows, in those if rows are independent. */
+static const double units_off = 0.5;
 /* What sigma counts beside a coefficient: measured, docs/theory.md, 18.20. */
 static const double square_weight = 5;
 /* Of the directions of scores in a band, by what is expected. */
@@ -41,7 +43,7 @@ static double multiplier(const tacit_gaussian_t *g, double share) {
 /* ---- releases ---- */
 
 static tacit_linear_point_t point_of(const tacit_gaussian_t *g) {
-  return (tacit_linear_point_t){g->d, g->inverse, g->theta, g->scale, false};
+  return (tacit_linear_point_t){g->d, g->inverse, g->theta, g->scale, g->square_weight};
 }
 
 static tacit_aware_banded_t banded_rows(tacit_gaussian_t *g, const tacit_linear_point_t *point) {
@@ -50,16 +52,18 @@ static tacit_aware_banded_t banded_rows(tacit_gaussian_t *g, const tacit_linear_
 }
 
 static tacit_aware_banded_t banded_scores(tacit_gaussian_t *g, const tacit_linear_point_t *point) {
-  return (tacit_aware_banded_t){
-      .of = tacit_linear_scores(point),
-      .n_parts = 3,
-      .parts = {{"whiten", g->d * g->d, g->inverse}, {"theta", g->d, g->theta}, {"scale", 1, &g->scale}}};
+  return (tacit_aware_banded_t){.of = tacit_linear_scores(point),
+                                .n_parts = g->square_weight > 0 ? 4 : 3,
+                                .parts = {{"whiten", g->d * g->d, g->inverse},
+                                          {"theta", g->d, g->theta},
+                                          {"scale", 1, &g->scale},
+                                          {"square weight", 1, &g->square_weight}}};
 }
 
-static tacit_status_t release_lengths(tacit_gaussian_t *g, const tacit_aware_banded_t *at, double top,
-                                      tacit_band_lengths_t *lengths, tacit_error_t *err) {
+static tacit_status_t release_lengths(tacit_gaussian_t *g, const tacit_aware_banded_t *at, double unit,
+                                      double top, tacit_band_lengths_t *lengths, tacit_error_t *err) {
   double inner[BAND_CELLS];
-  tacit_band_cells(lengths, sqrt((double)g->d), top);
+  tacit_band_cells(lengths, unit, top);
   lengths->are_far_rare = lengths == &g->rows;
   tacit_band_inner_edges(lengths, inner);
   tacit_status_t status = tacit_aware_may_start(g->settings, err);
@@ -69,7 +73,13 @@ static tacit_status_t release_lengths(tacit_gaussian_t *g, const tacit_aware_ban
   return status == TACIT_OK && !tacit_band_learn_counts(lengths, g->n) ? tacit_error_memory(err) : status;
 }
 
-/* No row and no score is longer, in sqrt(d): of the cube's corners, and a response in [-1, 1]. */
+/* The length of a score that is expected, if the rows of a unit are independent. */
+static double usual_score(const tacit_gaussian_t *g) {
+  return g->square_weight > 0 ? hypot(sqrt((double)g->d * g->kept), g->square_weight) : sqrt((double)g->d);
+}
+
+/* No row and no score is longer, in sqrt(d) and usual scores: of the cube's corners, and a response in
+ * [-1, 1]. */
 static void find_tops(tacit_gaussian_t *g, double *row, double *score) {
   double square = 0, most = 1;
   for (size_t i = 0; i < g->d; i++) {
@@ -82,6 +92,9 @@ static void find_tops(tacit_gaussian_t *g, double *row, double *score) {
   }
   *row = sqrt(square / (double)g->d);
   *score = *row * most / g->scale;
+  if (g->square_weight > 0) {
+    *score = hypot(*row * sqrt((double)g->d), g->square_weight) * most / (g->scale * usual_score(g));
+  }
   g->reach = sqrt((double)g->d) * most / g->scale;
 }
 
@@ -89,12 +102,14 @@ static tacit_status_t learn_lengths(tacit_gaussian_t *g, const tacit_aware_bande
                                     const tacit_aware_banded_t *scores, tacit_error_t *err) {
   double row, score, mu = tacit_gaussian_mu(g->settings);
   find_tops(g, &row, &score);
-  tacit_status_t status = release_lengths(g, rows, row, &g->rows, err);
-  TACIT_THEN(status, release_lengths(g, scores, score, &g->scores, err));
+  tacit_status_t status = release_lengths(g, rows, sqrt((double)g->d), row, &g->rows, err);
+  TACIT_THEN(status, release_lengths(g, scores, usual_score(g), score, &g->scores, err));
   if (status == TACIT_OK) {
     tacit_band_split_squares(&g->rows, g->d, sqrt(2) / (mu * sqrt(g->shares.rows)), &g->row_bands);
-    tacit_band_split_scores(&g->scores, g->d, 2 / (mu * sqrt(g->shares.scores)), g->n,
-                            g->dim > g->d ? square_weight : 0, agreement, &g->score_bands);
+    double of_square = g->square_weight > 0 ? pow(g->square_weight, 4) : 1;
+    tacit_band_split_scores(&g->scores, g->d, 2 / (mu * sqrt(g->shares.scores)), g->n * g->kept,
+                            2 * g->n * g->kept * of_square, g->dim > g->d ? square_weight : 0, agreement,
+                            &g->score_bands);
   }
   return status;
 }
@@ -197,7 +212,7 @@ static bool raise_squares(tacit_gaussian_t *g, double square, double *squares) {
   }
   tacit_invert_lower(d, factor, inverse);
   sandwich(d, inverse, squares);
-  tacit_raise_eigenvalues(d, squares, squares_least, g->work);
+  tacit_raise_eigenvalues(d, squares, squares_least * g->kept, g->work);
   sandwich(d, factor, squares);
   return true;
 }
@@ -223,9 +238,27 @@ static double unseen_square_var(const tacit_gaussian_t *g) {
   for (size_t b = 1; b < bands->n && bands->radii[b - 1] < end; b++) {
     double sd = g->tails.count_sd[b], hidden = hidden_sds * sd * sd * sd / (sd * sd + few * few),
            radius = fmin(bands->radii[b], end);
-    sum += pow(hidden * usual_square * radius * radius / ((double)g->d * g->n), 2);
+    sum += pow(hidden * usual_square * radius * radius / ((double)g->d * g->kept * g->n), 2);
   }
   return sum;
+}
+
+/* Mean over units of the square of a unit's mean square residual: in each band it is the share of the square
+ * of the length that it is on average. */
+static double fourth_of_units(const tacit_gaussian_t *g, size_t n_cells) {
+  const tacit_band_lengths_t *l = &g->scores;
+  double weight2 = g->square_weight * g->square_weight, fourth = 0;
+  for (size_t b = 0; b < g->score_bands.n; b++) {
+    double squares = 0, fourths = 0;
+    for (size_t k = g->score_bands.first[b]; k < g->score_bands.first[b + 1] && k < n_cells; k++) {
+      double square = l->unit * l->unit * fmax(l->edges[k], 0.3 * l->edges[k + 1]) * l->edges[k + 1];
+      squares += l->mean[k] * square / g->n;
+      fourths += l->mean[k] * square * square / g->n;
+    }
+    double share = squares > 0 ? fmin(g->tails.last[b] / squares, 1) / weight2 : 0;
+    fourth += share * share * fourths;
+  }
+  return fourth;
 }
 
 /* S and its error: the noise of each band's squares, and of sampling; a score is a row times a residual, and
@@ -233,15 +266,18 @@ static double unseen_square_var(const tacit_gaussian_t *g) {
 static void set_square(tacit_gaussian_t *g) {
   tacit_linear_posterior_t *p = &g->posterior;
   size_t n_cells = g->score_bands.first[1]; /* up to the last band that holds somebody */
+  bool has_units = g->square_weight > 0;
+  double unit = has_units ? g->square_weight * g->square_weight : 1;
   p->square = p->square_var = 0;
   for (size_t b = 0; b < g->score_bands.n; b++) {
-    p->square += g->tails.last[b];
-    p->square_var += g->tails.last_var[b];
+    p->square += g->tails.last[b] / unit;
+    p->square_var += g->tails.last_var[b] / (unit * unit);
     n_cells = g->tails.records[b] > 0.5 ? g->score_bands.first[b + 1] : n_cells;
   }
   p->square = fmax(p->square, square_least);
-  double fourth = fmax(fourth_power(&g->scores, n_cells) / fmax(fourth_power(&g->rows, g->rows.n), 1),
-                       2 * p->square * p->square);
+  double fourth = has_units ? fourth_of_units(g, n_cells)
+                            : fourth_power(&g->scores, n_cells) / fmax(fourth_power(&g->rows, g->rows.n), 1);
+  fourth = fmax(fourth, (1 + g->kept) * p->square * p->square);
   p->square_var += (fourth - p->square * p->square) / g->n;
   g->square_error = sqrt(p->square_var) / p->square;
   p->square_var += unseen_square_var(g);
@@ -254,8 +290,17 @@ static double square_by_core(const tacit_gaussian_t *g, const double *released, 
   return fmin(fmax(1 + before / (before + var) * (released[g->d + 1] * unit - 1), 0.25), 4);
 }
 
+/* The same of units of several rows, in usual squares of scores: more, the more rows have in common. */
+static double square_of_units(const tacit_gaussian_t *g, const tacit_band_scores_t *of) {
+  double unit = pow(g->score_bands.radii[0] / usual_score(g), 2) / g->n,
+         var = (double)of->m * pow(fmax(of->noise_sd, 1e-6) * unit, 2), before = units_off * units_off;
+  double found = tacit_band_trace(of, 0, of->m) * unit;
+  return fmin(fmax(1 + before / (before + var) * (found - 1), 0.25), 4 / g->kept);
+}
+
 /* said (score_bands.n) <- records in each band, if residuals were normal whatever the row: rows' lengths are
- * known by counts, uniform in each cell. */
+ * known by counts, uniform in each cell. Of units of several rows, if all of a unit had one residual, which
+ * has the longest tails. */
 static void say_normal(const tacit_gaussian_t *g, double square, double *said) {
   enum { N_PLACES = 4 };
   const tacit_band_lengths_t *l = &g->rows;
@@ -266,6 +311,7 @@ static void say_normal(const tacit_gaussian_t *g, double square, double *said) {
       double length =
                  l->unit * (l->edges[k] + (l->edges[k + 1] - l->edges[k]) * ((double)i + 0.5) / N_PLACES),
              beyond = 1;
+      length = g->square_weight > 0 ? hypot(length * sqrt(g->kept), g->square_weight) : length;
       for (size_t b = 0; b < g->score_bands.n; b++) {
         double further = erfc(g->score_bands.radii[b] / (fmax(length, 1e-9) * root));
         said[b] += l->mean[k] / N_PLACES * (beyond - further);
@@ -281,10 +327,20 @@ static tacit_status_t set_scores(tacit_gaussian_t *g, const double *released, do
   tacit_band_tails_t *tails = &g->tails;
   size_t d = g->d;
   noise_sd *= TACIT_IS_PLANTED(TACIT_FAULT_HALF_NOISE) ? 0.5 : 1;
+  bool has_units = g->square_weight > 0;
   double said[BAND_CELLS];
-  say_normal(g, square_by_core(g, released, noise_sd), said);
-  const tacit_band_scores_t of = {&g->scores, &g->score_bands, d,    d,         g->n,
-                                  released,   noise_sd,        said, p->moments};
+  const tacit_band_scores_t of = {
+      .lengths = &g->scores,
+      .split = &g->score_bands,
+      .d = d,
+      .m = d + has_units,
+      .n = g->n,
+      .released = released,
+      .noise_sd = noise_sd,
+      .said = said,
+      .shape = p->moments,
+  };
+  say_normal(g, has_units ? square_of_units(g, &of) : square_by_core(g, released, noise_sd), said);
   if (!tacit_band_learn_scores(&of, tails)) {
     return tacit_error_memory(err);
   }
@@ -393,6 +449,15 @@ static double unseen_shift(const tacit_gaussian_t *g) {
   return g->tails.count_sd[b] * g->reach / sqrt((double)d) / g->n / sqrt(least);
 }
 
+/* Mean square of a number of a score over that of a residual; 1 of units of one row. */
+static double mean_square_kept(const tacit_gaussian_t *g) {
+  double sum = 0;
+  for (size_t j = 0; j < g->d; j++) {
+    sum += g->tails.squares[j * g->d + j] / (double)g->d;
+  }
+  return g->square_weight > 0 ? sum / g->posterior.square : 1;
+}
+
 /*
  * Above 1 where one sd of a count's noise at the bounds would move coefficients by four of their sds; or
  * where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the core
@@ -402,7 +467,8 @@ static double unseen_shift(const tacit_gaussian_t *g) {
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
   const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15,
                error_some = 0.35, part_any = 0.35, error_most = 0.5, shift_most = 4;
-  double tail[MAX], sampling[MAX], part = 0, wider = 0, beyond = 0;
+  double tail[MAX], sampling[MAX], part = 0, wider = 0, beyond = 0,
+                                   square = g->posterior.square * mean_square_kept(g);
   if (!variances_of(g, g->tails.tail_cov, tail) || !variances_of(g, g->tails.squares, sampling)) {
     return INFINITY;
   }
@@ -412,7 +478,7 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
     wider = fmax(wider, sqrt(all * g->n / sampling[j]));
   }
   for (size_t b = 1; b < g->score_bands.n; b++) {
-    beyond += g->tails.expected[b] / (double)g->d / g->posterior.square;
+    beyond += g->tails.expected[b] / (double)g->d / square;
   }
   double tails =
       fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));

@@ -10,6 +10,7 @@
 /* Fewer where noise would hide what finer ones show. */
 static size_t n_cells_of(const tacit_gaussian_t *g, double share) {
   double sd = 1 / (tacit_gaussian_mu(g->settings) * sqrt(share)); /* of a count, over sqrt(2) */
+  sd *= g->square_weight > 0 && g->settings->relation == TACIT_RELATION_SUBSTITUTE ? sqrt(2) : 1;
   double bits = floor(log2(fmax(g->n / (sqrt(2) * sd) / 0.7, 1)));
   return (size_t)1 << (size_t)fmin(fmax(bits, 3), 8);
 }

@@ -60,7 +60,7 @@ typedef struct tacit_noise_aware_settings {
   tacit_relation_t relation;            /**< that of the curator's budget */
   bool may_drop;     /**< records may have been left out (tacit_schema_dropping()): how many count is private
                         under substitution too */
-  size_t max_rows;   /**< the most rows of a unit, publicly; 0 and 1: one. Bernoulli, poisson and programs */
+  size_t max_rows;   /**< the most rows of a unit, publicly; 0 and 1: one */
   double n_units;    /**< gaussian: public number of units, or its public guess under add-remove: shares and
                         refusals go by it */
   size_t n_features; /**< gaussian: coefficients, the intercept included */

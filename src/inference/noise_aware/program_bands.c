@@ -43,8 +43,8 @@ static tacit_status_t release_bands(tacit_program_run_t *run, const tacit_aware_
   if (is_of_slopes) {
     tacit_band_split_squares(&b->slopes, d, tacit_program_of_squares(run->settings) * multiplier, split);
   } else {
-    tacit_band_split_scores(&b->scores, d, tacit_aware_factor(run->settings) * multiplier, run->n, 0,
-                            agreement, split);
+    tacit_band_split_scores(&b->scores, d, tacit_aware_factor(run->settings) * multiplier, run->n, 2 * run->n,
+                            0, agreement, split);
   }
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
   *noise_sd = 0;

@@ -190,6 +190,7 @@ static tacit_status_t serve_linear(request_t *r, bool is_of_scores) {
   if (is_of_scores) {
     point.theta = take(r, "theta", r->d);
     point.scale = *take(r, "scale", 1);
+    point.square_weight = find(r, "square weight") != NULL ? *take(r, "square weight", 1) : 0;
   }
   return serve_by_length(r, &(tacit_aware_banded_t){.of = is_of_scores ? tacit_linear_scores(&point)
                                                                        : tacit_linear_rows(&point)});

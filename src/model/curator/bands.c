@@ -174,6 +174,9 @@ static void add_rows(const void *ctx, size_t n_rows, const float *records, doubl
     (void)get(point, records, t, x);
     (void)tacit_rows_whiten(d, point->whiten, x, v + t * d);
   }
+  for (size_t i = 0; i < n_rows * d && n_rows > 1; i++) {
+    v[i] /= sqrt((double)n_rows);
+  }
 }
 
 static void add_score(const void *ctx, size_t n_rows, const float *records, double *work, double *v) {
@@ -193,8 +196,11 @@ static void add_score(const void *ctx, size_t n_rows, const float *records, doub
     }
     squares += r * r;
   }
-  if (point->has_units) {
-    v[d] = sqrt(squares);
+  for (size_t j = 0; j < d && n_rows > 1; j++) {
+    v[j] /= (double)n_rows;
+  }
+  if (point->square_weight > 0) {
+    v[d] = point->square_weight * sqrt(squares / (double)n_rows);
   }
 }
 
@@ -204,8 +210,10 @@ tacit_banded_t tacit_linear_rows(const tacit_linear_point_t *point) {
 }
 
 tacit_banded_t tacit_linear_scores(const tacit_linear_point_t *point) {
-  return (tacit_banded_t){
-      .name = "scores", .dim = point->n_features + point->has_units, .vectors = add_score, .ctx = point};
+  return (tacit_banded_t){.name = "scores",
+                          .dim = point->n_features + (point->square_weight > 0),
+                          .vectors = add_score,
+                          .ctx = point};
 }
 
 tacit_status_t tacit_linear_check(const tacit_curator_t *curator, const tacit_linear_point_t *point,
@@ -218,5 +226,8 @@ tacit_status_t tacit_linear_check(const tacit_curator_t *curator, const tacit_li
   }
   TACIT_THEN(status, tacit_rows_check_numbers("whitening matrix", point->whiten, d * d, err));
   TACIT_THEN(status, tacit_rows_check_numbers("residual", point->theta, d, err));
+  if (point->square_weight != 0) {
+    TACIT_THEN(status, tacit_rows_check_size("weight of squares", point->square_weight, err));
+  }
   return status == TACIT_OK ? tacit_rows_check_size("scale", point->scale, err) : status;
 }

@@ -281,11 +281,11 @@ typedef struct tacit_linear_point {
   const double *whiten; /**< L: lower triangular, shape (d, d), finite */
   const double *theta;  /**< shape (d), finite */
   double scale;         /**< from 1e-15 to 1e15 */
-  bool has_units;       /**< units may have several records */
+  double square_weight; /**< w: 0, or from 1e-15 to 1e15 */
 } tacit_linear_point_t;
 
-/** The rows u of units; their scores, sum_t u_t r_t, and, where has_units, last (sum_t r_t^2)^1/2. Dimensions
- * d, and d or d + 1. */
+/** The rows u_t / sqrt(k) of units of k records; their scores, means over t of u_t r_t, and, where w > 0,
+ * last w times the root of the mean of r_t^2. Dimensions d, and d or d + 1. */
 tacit_banded_t tacit_linear_rows(const tacit_linear_point_t *point);
 
 tacit_banded_t tacit_linear_scores(const tacit_linear_point_t *point);
@@ -342,9 +342,10 @@ typedef struct tacit_row_residual {
 
 /**
  * As tacit_curator_release_second_moments(), of v = (w u, r): svec(sum_i v_i v_i') with one more row and
- * column; the residual is not weighted. |v|^2 <= radius^2 + reach^2 = B, so sensitivity sqrt(2) B under
- * substitution, B under add-remove, for any theta, scale and metric; units of one record only. The model may
- * have a parameter beside its coefficients (a gaussian's sd). Shape ((n_features + 1) (n_features + 2) / 2).
+ * column; the residual is not weighted. A unit adds the mean over its records. |v|^2 <= radius^2 + reach^2 =
+ * B, so sensitivity sqrt(2) B under substitution, B under add-remove, for any theta, scale and metric. The
+ * model may have a parameter beside its coefficients (a gaussian's sd). Shape ((n_features + 1) (n_features +
+ * 2) / 2).
  */
 TACIT_MUST_USE tacit_status_t tacit_curator_release_joint_moments(tacit_curator_t *curator,
                                                                   const tacit_row_weighting_t *rows,
@@ -363,8 +364,9 @@ typedef struct tacit_row_cells {
 
 /**
  * Release noisy counts of records between public edges: out[k] = number of records with edges[k - 1] <= value
- * < edges[k] + N(0, noise_sd^2), the first and last cell open. Sensitivity sqrt(2) under substitution, 1
- * under add-remove; units of one record only.
+ * < edges[k] + N(0, noise_sd^2), the first and last cell open. Where units may have several records, each
+ * adds the share of its own in every cell. Sensitivity under substitution sqrt(2), with such units 2; under
+ * add-remove 1.
  * @param[out] out shape (n_edges + 1); zero on failure, untouched where the arguments are refused.
  * @param[out] noise_sd of each count.
  */

@@ -91,12 +91,6 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   int most = is_wide ? TACIT_NOISE_AWARE_MAX_FEATURES : TACIT_NOISE_AWARE_MAX_NARROW;
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
-  } else if (tacit_schema_unit(fit->schema) != NULL && fit->family == TACIT_FAMILY_GAUSSIAN) {
-    snprintf(
-        text, TACIT_FIT_OBSTACLE_SIZE,
-        "of family gaussian method noise-aware protects one row, not all rows of a unit as the schema asks: "
-        "fit its program, which "
-        "takes them (tacit model write, then tacit fit FILE.stan), or use --method dp-hmc or dp-penalty");
   } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
   } else if (!tacit_design_has_intercept(fit->design)) {
