@@ -14,7 +14,7 @@ delta 1e-6), public bounds and number of rows are as in linear.py.
                  [Kulkarni, Jalko, Koskela, Kaski and Honkela, ICML 2021]: features are normal, sums too
     diffprivlib  its LogisticRegression (objective perturbation, pure epsilon) at the best of three C; no
                  intervals
-    descent      full-batch gradient descent, gradients clipped, mean of the last half, the best of eight
+    descent      full-batch gradient descent, gradients clipped, mean of the last half, the best of twelve
                  settings; no intervals
     zero         slopes are 0
 
@@ -312,8 +312,8 @@ def diffprivlibs(r, of, epsilon):
 
 
 def descents(r, of, mu):
-    """A run of each of eight settings; a gradient moves by twice the clip."""
-    for steps in (20, 100):
+    """A run of each of twelve settings; a gradient moves by twice the clip."""
+    for steps in (20, 100, 400):
         for clip in (0.3 * math.sqrt(of.d), math.sqrt(of.d)):
             for rate in (1, 4):
                 theta, mean = np.zeros(of.d), np.zeros(of.d)
