@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""(1 | g) by method noise-aware: the releases of + g, effects with an sd of their own given them; what is made of such a fit, and what is refused.
+"""(1 | g), (1 + x | g) by method noise-aware: the releases of + g, effects with sds of their own given them; what is made of such a fit, and what is refused.
 
 A private answer at a budget that hides nothing is that of the same formula without privacy, by another sampler, within Monte Carlo error; the releases are those
 of + g bit by bit.
@@ -20,15 +20,16 @@ TACIT = str(pathlib.Path(sys.argv[1]).resolve())
 work = tempfile.TemporaryDirectory()
 os.chdir(work.name)
 rng = random.Random(4)
+SLOPES = {"a": 0.6, "b": -0.3, "c": 0.0, "d": -0.5, "e": 0.4}
 EFFECTS = {"a": -0.7, "b": -0.2, "c": 0.1, "d": 0.5, "e": 0.9}
 lines = []
 for _ in range(6000):
     x, g, h = rng.uniform(20, 80), rng.choice("abcde"), rng.choice("pq")
-    eta = -0.4 + 0.02 * (x - 50) + EFFECTS[g] + (0.3 if h == "q" else 0)
-    lines.append(f"{int(rng.random() < 1 / (1 + math.exp(-eta)))},{x:.4f},{g},{h},{max(-20, min(30, 5 + 2 * eta + rng.gauss(0, 2))):.4f}")
-pathlib.Path("d.csv").write_text("y,x,ward no,h,z\n" + "\n".join(lines) + "\n")
+    eta = -0.4 + 0.02 * (x - 50) * (1 + SLOPES[g]) + EFFECTS[g] + (0.3 if h == "q" else 0)
+    lines.append(f"{int(rng.random() < 1 / (1 + math.exp(-eta)))},{x:.4f},{g},{h},{max(-20, min(30, 5 + 2 * eta + rng.gauss(0, 2))):.4f},{rng.randrange(2)}")
+pathlib.Path("d.csv").write_text("y,x,ward no,h,z,w\n" + "\n".join(lines) + "\n")
 pathlib.Path("d.yaml").write_text(
-    "columns:\n  y: {type: binary}\n  x: {type: numeric, lower: 20, upper: 80}\n  ward no: {type: categorical, levels: [a, b, c, d, e]}\n"
+    "columns:\n  y: {type: binary}\n  w: {type: binary}\n  x: {type: numeric, lower: 20, upper: 80}\n  ward no: {type: categorical, levels: [a, b, c, d, e]}\n"
     "  h: {type: categorical, levels: [p, q]}\n  z: {type: numeric, lower: -20, upper: 30}\n")
 pathlib.Path("new.csv").write_text("x,ward no,h\n25,a,p\n70,e,q\n")
 
@@ -75,6 +76,26 @@ for family, response in (("bernoulli", "y"), ("gaussian", "z")):
     fit(f"{response} ~ x + h + `ward no`", "fixed", *PRIVATE, family=family)
     assert releases("private") == releases("fixed")
 
+# slopes: of a column far from 0, without the 1, of a binary one; beside an interaction of others
+for family, formula in (("bernoulli", "y ~ x + h + (1 + x | `ward no`)"), ("gaussian", "z ~ h + x + (x | `ward no`)"), ("bernoulli", "y ~ w + h + x + h:x + (w | `ward no`)")):
+    fit(formula, "private", *PRIVATE, family=family)
+    fit(formula, "exposed", "--exposed", "--method", "hmc", family=family)
+    ours, theirs = draws("private"), draws("exposed")
+    assert list(ours) == list(theirs), (list(ours), list(theirs))
+    for name in [name for name in list(theirs)[7:] if name.startswith(("b_", "sd_", "sigma"))]:
+        close(ours[name], theirs[name], 0.35)
+    slope, of_group = (1 if formula.startswith("y ~ x") else 2 if family == "gaussian" else 1), [name for name in theirs if name.startswith("r_ward") and "_1." in name][-5:]
+    for name in of_group:
+        close(*([a + b for a, b in zip(of[f"b_s.{slope}"], of[name])] for of in (ours, theirs)), 0.35)
+fit("y ~ x + h + (1 + x | `ward no`)", "slopes", *PRIVATE)
+of = draws("slopes")
+mean = [statistics.fmean(1 / (1 + math.exp(-(a + b * x + h * is_q + r + s * (x - 50) / 30))) for a, b, h, r, s in
+                         zip(of["b_Intercept"], of["b_x"], of["b_hq"], of[f"r_ward_no_1.{k}"], of[f"r_ward_no_1_1.{k}"])) for x, k, is_q in ((25, 1, 0), (70, 5, 1))]
+for row, expected in zip(csv.DictReader(run("predict", "slopes", "--newdata", "new.csv").splitlines()), mean):
+    assert abs(float(row["mean"]) - expected) < 1e-6, (row, expected)
+said = run("check", "slopes", "--data", "d.csv", "--epsilon", "4", "--delta", "1e-6")  # the regression's own terms are made of effects there
+assert "nothing that noise and sampling do not explain" in said, said
+
 # the plan knows it
 said = run("plan", "y ~ x + (1 | `ward no`)", "--family", "bernoulli", "--schema", "d.yaml", "--epsilon", "8", "--delta", "1e-6", "--n", "6000")
 assert "Recommended: --method noise-aware" in said, said
@@ -109,4 +130,5 @@ for words, what in ((("synthesize", "kept", "--rows", "5", "--out", "rows.csv"),
     assert what in run(*words, status=2), words
 common = ("--family", "bernoulli", "--data", "d.csv", "--schema", "d.yaml", "--epsilon", "8", "--delta", "1e-6", "--out", "refused")
 assert "intercept" in run("fit", "y ~ x + (1 | h)", *common, "--prior", "Intercept: normal(0, 1)", status=2)
+assert "1 + x" in run("fit", "y ~ x + (1 + x | h)", *common, "--prior", "x: normal(0, 1)", status=2)
 assert "levels" in run("fit", "y ~ x + (1 | x)", *common, status=3)

@@ -8,12 +8,27 @@
 #include "noise_aware/effects.h"
 #include "noise_aware/fixture.h"
 
-enum { DIM = 3, N_LEVELS = 3, N_VALUES = 5, GRID = 90 };
+enum { MAX_DIM = 4, N_LEVELS = 3, N_VALUES = 5, GRID = 90 };
 
-/* Of theta: an intercept, normal(0.3, 0.2^2), and contrasts with heavier and unequal tails. */
+/* Of the intercept, which comes first; or of a slope, which comes second, after a standard normal parameter.
+ */
+typedef struct effect_kind {
+  size_t at;
+  double unit; /* of contrasts, in coefficients */
+} effect_kind_t;
+
+static const effect_kind_t of_intercept = {0, 2}, of_slope = {1, 1};
+
+/* Of theta: what effects are of, normal(0.3, 0.2^2), and contrasts with heavier and unequal tails. */
 static double log_likelihood(void *ctx, const double *theta) {
-  double a = (theta[0] - 0.3) / 0.2, b = theta[1] - 0.4, c = theta[2] + 0.2 - 0.3 * b;
-  (void)ctx;
+  const effect_kind_t *kind = ctx;
+  const double *of = theta + kind->at;
+  double a = (of[0] - 0.3) / 0.2, b = 0.5 * kind->unit * of[1] - 0.4,
+         c = 0.5 * kind->unit * of[2] + 0.2 - 0.3 * b;
+  if (kind->at > 0) {
+    return -0.5 * theta[0] * theta[0] - 0.5 * a * a - 2 * log1p(6 * b * b) -
+           2 * log1p(9 * c * c + 2 * c * c * (c > 0));
+  }
   return -0.5 * a * a - 2 * log1p(6 * b * b) - 2 * log1p(9 * c * c + 2 * c * c * (c > 0));
 }
 
@@ -24,31 +39,38 @@ static double no_prior(const void *ctx, const double *theta, double *grad) {
   return 0;
 }
 
+typedef struct walk_user {
+  const effect_kind_t *kind;
+  int n_begun;
+} walk_user_t;
+
 static void report(const void *user, const double *theta, const double *sds, const double *effects,
                    double *row) {
-  (void)user;
+  const walk_user_t *walk = user;
   row[0] = log(sds[0]);
   memcpy(row + 1, effects, N_LEVELS * sizeof *row);
-  row[4] = theta[0] + effects[0] + effects[1] / 3; /* theta[0] alone is the intercept at effects 0 */
+  row[4] = theta[walk->kind->at] + effects[0] + effects[1] / 3; /* theta alone is at effects 0 */
+  row[4] += walk->kind->at > 0 ? theta[0] : 0;
 }
 
-static void begin(void *user) { *(int *)user += 1; }
+static void begin(void *user) { ((walk_user_t *)user)->n_begun++; }
 
-/* mean and variance of the log sd, the effects, and what report() makes of the intercept. */
-static void integrate(double *mean, double *variance) {
+/* mean and variance of the log sd, the effects, and what report() makes of the intercept, or slope. */
+static void integrate(const effect_kind_t *kind, double *mean, double *variance) {
   double total = 0, square[N_VALUES] = {0};
   memset(mean, 0, N_VALUES * sizeof *mean);
   for (size_t i = 0; i < GRID * GRID * GRID; i++) {
     double log_sd = -7 + 9.5 * ((double)(i / (GRID * GRID)) + 0.5) / GRID, sd = exp(log_sd);
     double wide = fmin(5 * sd, 4), u = 2 * ((double)(i % GRID) + 0.5) / GRID - 1,
-           v = 2 * ((double)(i / GRID % GRID) + 0.5) / GRID - 1, theta[DIM] = {0.3, wide * u, wide * v};
+           v = 2 * ((double)(i / GRID % GRID) + 0.5) / GRID - 1, theta[3] = {0.3, wide * u, wide * v};
     double c2 = 2 * theta[1], c3 = 2 * theta[2], middle = (c2 + c3) / N_LEVELS,
            spread = c2 * c2 + c3 * c3 - N_LEVELS * middle * middle;
-    double log_weight = log_likelihood(NULL, theta) - (N_LEVELS - 1) * log_sd - spread / (2 * sd * sd) +
+    effect_kind_t same = of_intercept;
+    double log_weight = log_likelihood(&same, theta) - (N_LEVELS - 1) * log_sd - spread / (2 * sd * sd) +
                         log_sd - 2 * log1p(sd * sd / 3) + 2 * log(wide);
     double weight = exp(log_weight), own = sd * sd / N_LEVELS; /* of the first effect, given all else */
     double first = -middle, at[N_VALUES] = {log_sd, first, first + c2, first + c3};
-    at[4] = 0.3 - theta[1] - theta[2] - first + first + (first + c2) / 3;
+    at[4] = 0.3 - (kind->at == 0 ? theta[1] + theta[2] : 0) + (first + c2) / 3;
     const double slope[N_VALUES] = {0, 1, 1, 1, 1.0 / 3};
     total += weight;
     for (size_t j = 0; j < N_VALUES; j++) {
@@ -58,32 +80,39 @@ static void integrate(double *mean, double *variance) {
   }
   for (size_t j = 0; j < N_VALUES; j++) {
     mean[j] /= total;
-    variance[j] = square[j] / total - mean[j] * mean[j] + (j == 4 ? 0.04 : 0);
+    variance[j] = square[j] / total - mean[j] * mean[j] + (j == 4 ? 0.04 + (double)kind->at : 0);
   }
 }
 
-static void test_draws_are_those_of_the_posterior(void **state) {
-  (void)state;
-  static const tacit_level_effects_t factors[] = {{.first = 1, .n_levels = N_LEVELS}};
-  const double centre[DIM] = {0.25, 0.3, -0.1}, cov[DIM * DIM] = {0.06, 0, 0, 0, 0.3, 0.05, 0, 0.05, 0.15};
-  int n_begun = 0;
-  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, report, begin, &n_begun};
-  const tacit_parameters_t parameters = {.dim = DIM, .n_reported = DIM, .log_prior = no_prior};
+static void check_draws(const effect_kind_t *kind) {
+  const size_t dim = 3 + kind->at;
+  const tacit_level_effects_t factors[] = {{.first = 1 + kind->at, .n_levels = N_LEVELS, .main = kind->at}};
+  const double centre[3] = {0.25, 0.3, -0.1}, of_level[9] = {0.06, 0, 0, 0, 0.3, 0.05, 0, 0.05, 0.15};
+  double at[MAX_DIM] = {0}, cov[MAX_DIM * MAX_DIM] = {1};
+  walk_user_t user = {.kind = kind};
+  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, report, begin, &user};
+  const tacit_parameters_t parameters = {.dim = dim, .n_reported = dim, .log_prior = no_prior};
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   double mean[N_VALUES], variance[N_VALUES];
+  effect_kind_t own = *kind;
   tacit_draws_t draws;
   tacit_error_t err;
+  for (size_t i = 0; i < 9; i++) {
+    at[kind->at + i / 3] = centre[i / 3] * (i < 3 ? 1 : 2 / kind->unit);
+    cov[(kind->at + i / 3) * dim + kind->at + i % 3] =
+        of_level[i] * (i == 0 ? 1 : 4 / (kind->unit * kind->unit));
+  }
   settings.effects = &effects;
   memset(settings.key, 7, sizeof settings.key);
-  assert_ok(tacit_draws_init(&draws, 4, 500, 20000, DIM, &err), err);
+  assert_ok(tacit_draws_init(&draws, 4, 500, 20000, dim, &err), err);
   draws.n_saved = draws.n_warmup + draws.n_draws;
-  assert_ok(tacit_effects_walk(
-                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, NULL, &parameters, &settings},
-                &draws, &err),
-            err);
-  assert_int_equal(n_begun, 1);
+  assert_ok(
+      tacit_effects_walk(&(tacit_effects_start_t){dim, at, cov, log_likelihood, &own, &parameters, &settings},
+                         &draws, &err),
+      err);
+  assert_int_equal(user.n_begun, 1);
   assert_int_equal(draws.n_reported, N_VALUES);
-  integrate(mean, variance);
+  integrate(kind, mean, variance);
   for (size_t j = 0; j < N_VALUES; j++) {
     tacit_summary_t s;
     assert_ok(tacit_draws_summarise(&draws, j, &s, &err), err);
@@ -95,12 +124,20 @@ static void test_draws_are_those_of_the_posterior(void **state) {
   tacit_draws_clear(&draws);
 }
 
+static void test_draws_are_those_of_the_posterior(void **state) {
+  (void)state;
+  check_draws(&of_intercept);
+  check_draws(&of_slope);
+}
+
 static void test_a_walk_that_was_stopped_has_no_draws(void **state) {
   (void)state;
+  enum { DIM = 3 };
   static const tacit_level_effects_t factors[] = {{.first = 1, .n_levels = N_LEVELS}};
   const double centre[DIM] = {0}, cov[DIM * DIM] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  int n_begun = 0;
-  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, report, begin, &n_begun};
+  effect_kind_t own = of_intercept;
+  walk_user_t user = {.kind = &own};
+  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, report, begin, &user};
   const tacit_parameters_t parameters = {.dim = DIM, .n_reported = DIM, .log_prior = no_prior};
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   tacit_draws_t draws;
@@ -109,7 +146,7 @@ static void test_a_walk_that_was_stopped_has_no_draws(void **state) {
   assert_ok(tacit_draws_init(&draws, 2, 10, 10, DIM, &err), err);
   draws.n_saved = 12;
   assert_ok(tacit_effects_walk(
-                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, NULL, &parameters, &settings},
+                &(tacit_effects_start_t){DIM, centre, cov, log_likelihood, &own, &parameters, &settings},
                 &draws, &err),
             err);
   assert_int_equal(tacit_draws_n_kept(&draws), 0);

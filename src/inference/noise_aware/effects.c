@@ -1,8 +1,9 @@
 /*
  * Effects of groups, (1 | g). What is released is what `+ g` releases; here the prior of the coefficients of
  * g becomes that of effects r_l ~ normal(0, s), with s unknown. In the coding of a regression level l > 1 has
- * a coefficient theta_l on a feature of -1 or +1, so that r_l - r_1 = 2 theta_l =: c_l, c_1 = 0. With a flat
- * prior on the level of all, r_1 is integrated out:
+ * a coefficient theta_l on a feature of -1 or +1, so that r_l - r_1 = 2 theta_l =: c_l, c_1 = 0. Of slopes in
+ * x, (1 + x | g), the feature is x at level l and 0 at others, and c_l = theta_l. With a flat prior on the
+ * level of all, or on the slope, r_1 is integrated out:
  *
  *     p(c | s) ~ s^-(K - 1) exp(-sum (c_l - c.)^2 / (2 s^2)),      r_1 | c, s ~ normal(-c., s^2 / K).
  *
@@ -55,6 +56,9 @@ typedef struct walk {
   double *memory;
 } walk_t;
 
+/* What a contrast of effects is of a factor's coefficient. */
+static double unit_of(const tacit_level_effects_t *f) { return f->main > 0 ? 1 : 2; }
+
 /* ---- given the sds ---- */
 
 static double log_prior_sd(double log_sd) {
@@ -71,7 +75,7 @@ static bool scale(const walk_t *w, scaled_t *to) {
   to->log_density = 0;
   for (size_t t = 0; t < w->effects->n; t++) {
     tacit_level_effects_t f = w->effects->factors[t];
-    double weight = 4 * exp(-2 * to->log_sds[t]), others = (double)f.n_levels - 1;
+    double weight = unit_of(&f) * unit_of(&f) * exp(-2 * to->log_sds[t]), others = (double)f.n_levels - 1;
     to->log_density += log_prior_sd(to->log_sds[t]) - others * to->log_sds[t];
     for (size_t i = f.first; i < f.first + f.n_levels - 1; i++) {
       for (size_t j = f.first; j < f.first + f.n_levels - 1; j++) {
@@ -177,8 +181,28 @@ static size_t slice(const walk_t *w, chain_t *c) {
 
 /* ---- a walk ---- */
 
-/* q from the mean and covariance of the start, less what the priors of the factors' coefficients were there.
- */
+/* q <- less what the prior of coefficient i was at the start. */
+static void take_prior(walk_t *w, size_t i) {
+  tacit_prior_view_t view;
+  if (tacit_parameters_prior(w->start->parameters, i, &view)) {
+    double prior = tacit_prior_precision(&view.prior, w->start->mean[i]);
+    prior = fmin(prior, 0.9 / w->start->cov[i * w->dim + i]);
+    w->precision[i * w->dim + i] -= prior;
+    w->linear[i] -= prior * view.prior.location;
+  }
+}
+
+/* Has a factor before it effects of the same slope? */
+static bool is_known(const walk_t *w, size_t t) {
+  for (size_t k = 0; k < t; k++) {
+    if (w->effects->factors[k].main == w->effects->factors[t].main) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* q from the mean and covariance of the start, less the priors that are flat from here on. */
 static tacit_status_t approximate(walk_t *w, tacit_error_t *err) {
   size_t dim = w->dim;
   double *factor = w->chains[0].at.factor, *inverse = w->work + dim;
@@ -201,13 +225,10 @@ static tacit_status_t approximate(walk_t *w, tacit_error_t *err) {
   for (size_t t = 0; t < w->effects->n; t++) {
     tacit_level_effects_t f = w->effects->factors[t];
     for (size_t i = f.first; i < f.first + f.n_levels - 1; i++) {
-      tacit_prior_view_t view;
-      if (tacit_parameters_prior(w->start->parameters, i, &view)) {
-        double prior = tacit_prior_precision(&view.prior, w->start->mean[i]);
-        prior = fmin(prior, 0.9 / w->start->cov[i * dim + i]);
-        w->precision[i * dim + i] -= prior;
-        w->linear[i] -= prior * view.prior.location;
-      }
+      take_prior(w, i);
+    }
+    if (f.main > 0 && !is_known(w, t)) {
+      take_prior(w, f.main);
     }
   }
   return TACIT_OK;
@@ -220,10 +241,10 @@ static tacit_status_t begin(const walk_t *w, chain_t *c, size_t index, tacit_err
   for (int i = 0; i < MAX_LOOKS && status == TACIT_OK && !is_found; i++) {
     for (size_t t = 0; t < w->effects->n; t++) {
       tacit_level_effects_t f = w->effects->factors[t];
-      double sum = 0, square = 0, n = (double)f.n_levels;
+      double sum = 0, square = 0, n = (double)f.n_levels, unit = unit_of(&f);
       for (size_t k = f.first; k < f.first + f.n_levels - 1; k++) {
-        sum += 2 * w->start->mean[k];
-        square += 4 * w->start->mean[k] * w->start->mean[k];
+        sum += unit * w->start->mean[k];
+        square += unit * unit * w->start->mean[k] * w->start->mean[k];
       }
       c->at.log_sds[t] = 0.5 * log(fmax((square - sum * sum / n) / n, 1e-3)) + tacit_rng_normal(c->rng);
     }
@@ -249,16 +270,16 @@ static void report(const walk_t *w, chain_t *c, double *row) {
   memcpy(theta, c->theta, w->dim * sizeof *theta);
   for (size_t t = 0; t < w->effects->n; t++) {
     tacit_level_effects_t f = w->effects->factors[t];
-    double sum = 0, n = (double)f.n_levels, sd = w->sds[t] = exp(c->at.log_sds[t]);
+    double sum = 0, n = (double)f.n_levels, sd = w->sds[t] = exp(c->at.log_sds[t]), unit = unit_of(&f);
     for (size_t k = f.first; k < f.first + f.n_levels - 1; k++) {
-      sum += 2 * theta[k];
-      theta[0] -= theta[k]; /* its feature is -1 at the first level */
+      sum += unit * theta[k];
+      theta[0] -= f.main > 0 ? 0 : theta[k]; /* its feature is -1 at the first level */
     }
     double first = -sum / n + sd / sqrt(n) * tacit_rng_normal(c->rng);
-    theta[0] -= first;
+    theta[f.main] -= first;
     *level++ = first;
     for (size_t k = f.first; k < f.first + f.n_levels - 1; k++) {
-      *level++ = first + 2 * theta[k];
+      *level++ = first + unit * theta[k];
     }
   }
   w->effects->report(w->effects->user, theta, w->sds, w->levels, row);

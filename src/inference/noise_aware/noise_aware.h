@@ -24,26 +24,28 @@ struct tacit_curator;
 
 /** Effects of a factor's levels, which are normal with an sd of their own. */
 typedef struct tacit_level_effects {
-  size_t first;    /**< feature of the second level; those of the others follow; -1 or +1 */
+  size_t first;    /**< feature of the second level; those of the others follow */
   size_t n_levels; /**< >= 2 */
+  size_t main; /**< 0: of the intercept, features are -1 or +1; else of the slope in this feature: features
+                  are it, and 0 at other levels */
 } tacit_level_effects_t;
 
 /**
- * (1 | g): the intercept and the effects of factors' levels, of which a regression's releases tell as of any
- * factor. Their priors are flat but for that the effects r of factor t are normal(0, sd_t), and sd_t half
- * student_t(3, 0, 1).
+ * (1 | g) and (1 + x | g): the intercept, slopes, and their effects of factors' levels, of which a
+ * regression's releases tell as of any factor. Priors of all of these are flat but for that the effects r of
+ * factor t are normal(0, sd_t), independent, and sd_t half student_t(3, 0, 1).
  */
 typedef struct tacit_noise_aware_effects {
   const tacit_level_effects_t *factors; /**< shape (n) */
   size_t n, n_reported;
   /**
-   * One draw, reported. theta: unconstrained parameters of the regression, the intercept at effects 0 and the
-   * factors' coefficients of no meaning; sds: shape (n); effects: of all levels of all factors, one after the
-   * other; row: shape (n_reported).
+   * One draw, reported. theta: unconstrained parameters of the regression, intercept and slopes at effects 0
+   * and the factors' coefficients of no meaning; sds: shape (n); effects: of all levels of all factors, one
+   * after the other; row: shape (n_reported).
    */
   void (*report)(const void *user, const double *theta, const double *sds, const double *effects,
                  double *row);
-  /** Makes the priors of the factors' coefficients flat: called when all is released. */
+  /** Makes the priors of the factors' coefficients, and of such slopes, flat: called when all is released. */
   void (*begin)(void *user);
   void *user;
 } tacit_noise_aware_effects_t;

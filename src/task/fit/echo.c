@@ -26,8 +26,8 @@ static void list_priors(const tacit_fit_t *fit, tacit_fit_report_t *described) {
   tacit_prior_view_t view;
   for (size_t i = 0;
        i < fit->model.parameters.n_reported && described->report.n_settings < TACIT_FIT_MAX_SETTINGS; i++) {
-    if (fit->effects != NULL && i >= fit->effects->n_fixed && i < fit->effects->n_features) {
-      continue; /* of levels: that of effects is in the program */
+    if (fit->effects != NULL && tacit_fit_is_of_effects(fit->effects, i)) {
+      continue; /* that of effects is in the program */
     }
     if (!tacit_parameters_prior(&fit->model.parameters, i, &view)) {
       return;

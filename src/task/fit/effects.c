@@ -1,9 +1,9 @@
 /*
- * (1 | g) by method noise-aware: what is released is that of `+ g`, and the prior of the coefficients of g,
- * which is post-processing, that of effects with an sd of their own (noise_aware/effects.c). Draws are
- * reported as those of the formula's program, by which predictions are made.
+ * (1 | g) and (1 + x | g) by method noise-aware: what is released is that of `+ g`, or of `+ g + x:g`, and
+ * the prior of the coefficients of g, which is post-processing, that of effects with sds of their own
+ * (noise_aware/effects.c). Draws are reported as those of the formula's program, by which predictions are
+ * made.
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,96 +11,6 @@
 #include "base/memory.h"
 #include "fit/fit_internal.h"
 #include "formula/names.h"
-
-/* ---- the formula ---- */
-
-/* Past the quoted name, or the bracket, that begins at s; the end of the text where it never ends. */
-static const char *skip(const char *s) {
-  if (*s == '`') {
-    const char *end = strchr(s + 1, '`');
-    return end != NULL ? end + 1 : s + strlen(s);
-  }
-  for (int depth = 0; *s != '\0';) {
-    depth += *s == '(';
-    depth -= *s == ')';
-    s = *s == '`' ? skip(s) : s + 1;
-    if (depth == 0) {
-      break;
-    }
-  }
-  return s;
-}
-
-/* The bar of "(1 | g)", which ends before `end`; NULL: there is none. */
-static const char *find_bar(const char *begin, const char *end) {
-  for (const char *s = begin + 1; s < end && *s != '\0';) {
-    if (*s == '|') {
-      return s;
-    }
-    s = *s == '(' || *s == '`' ? skip(s) : s + 1;
-  }
-  return NULL;
-}
-
-/* The words from begin to end without spaces around them. */
-static void trim(const char **begin, const char **end) {
-  for (; *begin < *end && isspace((unsigned char)**begin); ++*begin) {
-  }
-  for (; *begin < *end && isspace((unsigned char)(*end)[-1]); --*end) {
-  }
-}
-
-/* Takes the plus at the end of a formula back; false: something else than a plus or the tilde is there. */
-static bool take_plus(tacit_text_t *text) {
-  while (text->length > 0 && isspace((unsigned char)text->data[text->length - 1])) {
-    text->data[--text->length] = '\0';
-  }
-  if (text->length > 0 && text->data[text->length - 1] == '+') {
-    text->data[--text->length] = '\0';
-    return true;
-  }
-  return text->length > 0 && text->data[text->length - 1] == '~';
-}
-
-/* Add the group (1 | g) at begin; false: it is another. */
-static bool add_group(tacit_fit_effects_t *effects, const tacit_schema_t *schema, const char *begin,
-                      const char *bar, const char *end) {
-  const char *before = begin + 1, *before_end = bar, *name = bar + 1, *name_end = end - 1;
-  trim(&before, &before_end);
-  trim(&name, &name_end);
-  tacit_text_append(&effects->groups, " + ", 3);
-  tacit_text_append(&effects->groups, name, (size_t)(name_end - name));
-  bool is_quoted = name_end - name > 2 && *name == '`';
-  tacit_text_t called = {0};
-  tacit_text_append(&called, name + is_quoted, (size_t)(name_end - name) - (is_quoted ? 2 : 0));
-  const tacit_column_schema_t *column = called.data != NULL ? tacit_schema_find(schema, called.data) : NULL;
-  tacit_text_clear(&called);
-  if (before_end - before != 1 || *before != '1' || effects->aware.n == TACIT_FIT_MAX_GROUPS ||
-      column == NULL || column->n_levels < 2) {
-    return false;
-  }
-  effects->factors[effects->aware.n++].n_levels = column->n_levels;
-  return true;
-}
-
-/* effects->fixed <- the formula without its groups; false: it has none, or others than (1 | g). */
-static bool split(tacit_fit_effects_t *effects, const char *formula, const tacit_schema_t *schema) {
-  for (const char *s = formula; *s != '\0';) {
-    const char *end = *s == '(' || *s == '`' ? skip(s) : s + 1,
-               *bar = *s == '(' && strchr("+~ \t\n", s > formula ? s[-1] : '(') != NULL ? find_bar(s, end)
-                                                                                        : NULL;
-    if (bar == NULL) {
-      tacit_text_append(&effects->fixed, s, (size_t)(end - s));
-    } else if (!take_plus(&effects->fixed) || !add_group(effects, schema, s, bar, end)) {
-      return false;
-    }
-    s = end;
-  }
-  const char *last = effects->fixed.data != NULL ? strrchr(effects->fixed.data, '~') : NULL;
-  bool is_empty = last != NULL && last[1 + strspn(last + 1, " \t\n")] == '\0';
-  tacit_text_append(&effects->fixed, " 1", is_empty ? 2 : 0);
-  return effects->aware.n > 0 && last != NULL;
-}
 
 /* ---- what is reported ---- */
 
@@ -112,7 +22,7 @@ static void report(const void *user, const double *theta, const double *sds, con
   for (size_t j = 0; j < parameters->dim; j++) {
     const char *name = tacit_program_parameter(effects->program, j);
     effects->point[j] = strcmp(name, "Intercept_s") == 0 ? theta[0]
-                        : strcmp(name, "b_s") == 0       ? theta[1 + n_coefficients++]
+                        : strcmp(name, "b_s") == 0       ? theta[effects->fixed_at[1 + n_coefficients++]]
                         : strcmp(name, "sigma_s") == 0   ? theta[effects->n_features]
                         : strncmp(name, "sd_", 3) == 0   ? log(sds[n_sds++])
                                                          : levels[n_levels++];
@@ -122,9 +32,10 @@ static void report(const void *user, const double *theta, const double *sds, con
 
 static void begin(void *user) {
   tacit_fit_t *fit = user;
-  for (size_t t = 0; t < fit->effects->aware.n; t++) {
-    tacit_level_effects_t f = fit->effects->factors[t];
-    tacit_model_flatten_priors(&fit->model, f.first, f.n_levels - 1);
+  for (size_t j = 1; j < fit->effects->n_features; j++) {
+    if (tacit_fit_is_of_effects(fit->effects, j)) {
+      tacit_model_flatten_priors(&fit->model, j, 1);
+    }
   }
 }
 
@@ -142,6 +53,18 @@ static size_t find(const tacit_fit_effects_t *effects, const char *label) {
   return j;
 }
 
+/* What is reported of fixed terms, of the regression's `at`: slopes there are in units of the mapped column,
+ * and the intercept where that is 0. */
+static double fixed_of(const tacit_fit_effects_t *effects, const double *at, size_t j) {
+  double value = at[effects->fixed_at[j]];
+  for (size_t i = 0; i < effects->n_slopes; i++) {
+    const tacit_fit_slope_t *slope = &effects->slopes[i];
+    value = slope->fixed == j ? value / slope->half : value;
+    value -= j == 0 ? at[slope->at] / slope->half * slope->centre : 0;
+  }
+  return value;
+}
+
 /* Do program and regression scale coefficients alike? */
 static bool is_alike(const tacit_fit_t *fit) {
   const tacit_fit_effects_t *effects = fit->effects;
@@ -155,12 +78,15 @@ static bool is_alike(const tacit_fit_t *fit) {
     sds[t] = 1;
   }
   for (size_t j = 0; j < effects->n_fixed && ok; j++) {
-    theta[j] = 0.25 + 0.5 / (double)(j + 1);
+    theta[effects->fixed_at[j]] = 0.25 + 0.5 / (double)(j + 1);
   }
   double first = 0;
-  for (size_t k = effects->n_fixed; k < effects->n_features && ok; k++) {
-    theta[k] = 0.125;
-    first += theta[k]; /* features are -1 at the first levels */
+  for (size_t t = 0; t < effects->aware.n && ok; t++) {
+    tacit_level_effects_t f = effects->factors[t];
+    for (size_t k = f.first; k < f.first + f.n_levels - 1; k++) {
+      theta[k] = 0.125;
+      first += f.main > 0 ? 0 : theta[k]; /* features are -1 at the first levels */
+    }
   }
   if (ok) {
     own->report(own->ctx, theta, at);
@@ -168,8 +94,9 @@ static bool is_alike(const tacit_fit_t *fit) {
     report(effects, theta, sds, levels, row);
   }
   for (size_t j = 0; j < effects->n_fixed && ok; j++) {
-    size_t k = find(effects, tacit_design_label(fit->design, j));
-    ok = k < effects->aware.n_reported && fabs(row[k] - at[j]) <= 1e-9 * (1 + fabs(at[j]));
+    size_t k = find(effects, tacit_design_label(effects->fixed_design, j));
+    double wanted = fixed_of(effects, at, j);
+    ok = k < effects->aware.n_reported && fabs(row[k] - wanted) <= 1e-9 * (1 + fabs(wanted));
   }
   if (fit->family == TACIT_FAMILY_GAUSSIAN) {
     size_t k = find(effects, tacit_design_sigma_label(fit->design));
@@ -190,36 +117,129 @@ bool tacit_fit_may_have_effects(const tacit_fit_t *fit) {
          strchr(fit->formula, '|') != NULL;
 }
 
-/* Places of the factors' features behind the n_fixed others; false: they are not there. */
-static bool place(tacit_fit_t *fit, const tacit_design_t *fixed) {
-  tacit_fit_effects_t *effects = fit->effects;
-  size_t at = effects->n_fixed = tacit_design_n_features(fixed);
-  effects->n_features = tacit_design_n_features(fit->design);
+bool tacit_fit_is_of_effects(const tacit_fit_effects_t *effects, size_t j) {
   for (size_t t = 0; t < effects->aware.n; t++) {
-    effects->factors[t].first = at;
-    at += effects->factors[t].n_levels - 1;
-    effects->n_levels += effects->factors[t].n_levels;
+    tacit_level_effects_t f = effects->factors[t];
+    if ((j >= f.first && j < f.first + f.n_levels - 1) || (f.main > 0 && j == f.main)) {
+      return true;
+    }
   }
-  bool ok = at == effects->n_features && tacit_design_has_intercept(fixed);
-  for (size_t j = 0; j < effects->n_fixed && ok; j++) {
-    ok = strcmp(tacit_design_label(fixed, j), tacit_design_label(fit->design, j)) == 0;
+  return false;
+}
+
+/* The slope that fixed term j is; NULL: none. */
+static tacit_fit_slope_t *slope_of(tacit_fit_effects_t *effects, size_t j) {
+  for (size_t i = 0; i < effects->n_slopes; i++) {
+    if (strcmp(effects->slopes[i].column, tacit_design_label(effects->fixed_design, j)) == 0) {
+      return &effects->slopes[i];
+    }
   }
-  for (size_t j = effects->n_fixed; j < at && ok; j++) {
-    ok = tacit_design_is_two_valued(fit->design, j);
+  return NULL;
+}
+
+/*
+ * ->fixed_at, and where slopes are: fixed terms are in the regression in the same order, with main effects of
+ * groups before the first interaction and products after those of two. Others are of groups: levels
+ * (n_others)
+ * <- these.
+ */
+static bool place_fixed(tacit_fit_t *fit, size_t *others, size_t *n_others) {
+  tacit_fit_effects_t *effects = fit->effects;
+  size_t i = 0;
+  *n_others = 0;
+  for (size_t j = 0; j < effects->n_features; j++) {
+    const char *label = i < effects->n_fixed ? tacit_design_label(effects->fixed_design, i) : "";
+    tacit_fit_slope_t *slope = i < effects->n_fixed ? slope_of(effects, i) : NULL;
+    if (slope == NULL && strcmp(label, tacit_design_label(fit->design, j)) != 0) {
+      others[(*n_others)++] = j;
+      continue;
+    }
+    if (slope != NULL) {
+      slope->at = j;
+      slope->fixed = i;
+    }
+    effects->fixed_at[i++] = j;
+  }
+  bool ok = i == effects->n_fixed;
+  for (size_t k = 0; k < effects->n_slopes; k++) {
+    ok = ok && effects->slopes[k].at > 0;
   }
   return ok;
+}
+
+/* Places of the factors' features: of levels first, of slopes then; false: they are not there. */
+static bool place(tacit_fit_t *fit, size_t *others) {
+  tacit_fit_effects_t *effects = fit->effects;
+  size_t n_others = 0, at = 0;
+  bool ok = tacit_design_has_intercept(effects->fixed_design) && place_fixed(fit, others, &n_others);
+  for (size_t pass = 0; pass < 2; pass++) {
+    for (size_t t = 0; t < effects->aware.n && ok; t++) {
+      tacit_level_effects_t *f = &effects->factors[t];
+      if ((effects->slope_of[t] > 0) != (pass == 1)) {
+        continue;
+      }
+      effects->n_levels += f->n_levels;
+      ok = at + f->n_levels - 1 <= n_others;
+      f->first = ok ? others[at] : 0;
+      f->main = pass == 1 ? effects->slopes[effects->slope_of[t] - 1].at : 0;
+      for (size_t k = 0; k + 1 < f->n_levels && ok; k++) {
+        ok = others[at + k] == f->first + k &&
+             (pass == 1 || tacit_design_is_two_valued(fit->design, f->first + k));
+      }
+      at += f->n_levels - 1;
+    }
+  }
+  return ok && at == n_others;
+}
+
+static bool is_slope(const tacit_fit_effects_t *effects, const char *term) {
+  for (size_t i = 0; i < effects->n_slopes; i++) {
+    if (term != NULL && strcmp(effects->slopes[i].column, term) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 static tacit_status_t check_priors(const tacit_fit_t *fit, tacit_error_t *err) {
   for (size_t i = 0; i < fit->n_priors; i++) {
     const char *term = fit->priors[i].term;
-    if (term != NULL && (strcmp(term, "Intercept") == 0 || strcmp(term, "(Intercept)") == 0)) {
-      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "prior",
-                             "beside (1 | g) method noise-aware takes no other prior of the intercept: leave "
-                             "it out, or use --method dp-hmc or dp-penalty");
+    bool is_intercept = term != NULL && (strcmp(term, "Intercept") == 0 || strcmp(term, "(Intercept)") == 0);
+    if (is_intercept || is_slope(fit->effects, term)) {
+      return tacit_error_set(
+          err, TACIT_ERR_ARGUMENT, "prior",
+          "beside (%s | g) method noise-aware takes no other prior of %s%.64s: leave it out, "
+          "or use --method dp-hmc or dp-penalty",
+          is_intercept ? "1" : "1 + x", is_intercept ? "the intercept" : "", is_intercept ? "" : term);
     }
   }
   return TACIT_OK;
+}
+
+/* The regression, and which of its features are what; *is_placed false: it is not one of these. */
+static tacit_status_t open_parts(tacit_fit_t *fit,
+                                 tacit_status_t (*open_regression)(tacit_fit_t *, const char *,
+                                                                   tacit_error_t *),
+                                 bool *is_placed, tacit_error_t *err) {
+  tacit_fit_effects_t *effects = fit->effects;
+  tacit_error_t why;
+  tacit_status_t status =
+      tacit_design_new(&effects->fixed_design, effects->fixed.data, fit->schema, fit->family, &why);
+  TACIT_THEN(status, open_regression(fit, effects->regression.data, &why));
+  if (status != TACIT_OK) { /* its program takes the formula, or says why not */
+    return status == TACIT_ERR_MEMORY ? tacit_error_memory(err) : TACIT_OK;
+  }
+  effects->n_fixed = tacit_design_n_features(effects->fixed_design);
+  effects->n_features = tacit_design_n_features(fit->design);
+  effects->fixed_at = tacit_alloc_zero(effects->n_fixed, sizeof *effects->fixed_at);
+  size_t *others = tacit_alloc(effects->n_features, sizeof *others);
+  if (effects->fixed_at == NULL || others == NULL) {
+    status = tacit_error_memory(err);
+  } else {
+    *is_placed = place(fit, others);
+  }
+  tacit_free(others);
+  return status;
 }
 
 tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit,
@@ -227,29 +247,21 @@ tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit,
                                                                         tacit_error_t *),
                                       bool *is_taken, tacit_error_t *err) {
   tacit_fit_effects_t *effects = fit->effects = tacit_alloc_zero(1, sizeof *effects);
-  tacit_design_t *fixed = NULL;
-  tacit_error_t why;
+  bool is_placed = false;
   *is_taken = false;
   if (effects == NULL) {
     return tacit_error_memory(err);
   }
-  bool is_split = split(effects, fit->formula, fit->schema);
-  tacit_text_t inner = {0};
-  tacit_text_printf(&inner, "%s%s", is_split ? effects->fixed.data : "",
-                    is_split ? effects->groups.data : "");
-  if (inner.failed || effects->fixed.failed || effects->groups.failed) {
-    tacit_text_clear(&inner);
+  bool is_split = tacit_fit_split_effects(effects, fit->formula, fit->schema);
+  if (effects->fixed.failed || effects->regression.failed) {
     return tacit_error_memory(err);
   }
-  tacit_status_t status = is_split
-                              ? tacit_design_new(&fixed, effects->fixed.data, fit->schema, fit->family, &why)
-                              : TACIT_ERR_SYNTAX;
-  TACIT_THEN(status, open_regression(fit, inner.data, &why));
-  bool is_placed = status == TACIT_OK && place(fit, fixed);
-  tacit_design_free(fixed);
-  tacit_text_clear(&inner);
-  if (!is_placed) { /* its program takes it, or says why not */
-    return status == TACIT_ERR_MEMORY ? tacit_error_memory(err) : TACIT_OK;
+  tacit_status_t status = is_split ? check_priors(fit, err) : TACIT_OK;
+  if (is_split) {
+    TACIT_THEN(status, open_parts(fit, open_regression, &is_placed, err));
+  }
+  if (status != TACIT_OK || !is_placed) {
+    return status;
   }
   tacit_model_t own = fit->model;
   fit->model = (tacit_model_t){0};
@@ -265,7 +277,7 @@ tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit,
     effects->aware.begin = begin;
     effects->aware.user = fit;
     effects->point = tacit_alloc(effects->model.parameters.dim, sizeof *effects->point);
-    status = effects->point == NULL ? tacit_error_memory(err) : check_priors(fit, err);
+    status = effects->point == NULL ? tacit_error_memory(err) : TACIT_OK;
     *is_taken = status == TACIT_OK && is_alike(fit);
   }
   return status;
@@ -274,7 +286,12 @@ tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit,
 void tacit_fit_free_effects(tacit_fit_t *fit) {
   if (fit->effects != NULL) {
     tacit_text_clear(&fit->effects->fixed);
-    tacit_text_clear(&fit->effects->groups);
+    tacit_text_clear(&fit->effects->regression);
+    for (size_t i = 0; i < fit->effects->n_slopes; i++) {
+      tacit_free(fit->effects->slopes[i].column);
+    }
+    tacit_free(fit->effects->fixed_at);
+    tacit_design_free(fit->effects->fixed_design);
     tacit_model_clear(&fit->effects->model);
     tacit_program_free(fit->effects->program);
     tacit_free(fit->effects->point);
@@ -297,14 +314,17 @@ static size_t effects_at(const tacit_fit_effects_t *effects, size_t t) {
 /* Where term j of the regression is reported: a coefficient by its label, that of a level by its effect. */
 static size_t reported_at(const tacit_fit_t *fit, size_t j) {
   const tacit_fit_effects_t *effects = fit->effects;
-  if (j < effects->n_fixed) {
-    return find(effects, tacit_design_label(fit->design, j));
+  for (size_t t = 0; t < effects->aware.n; t++) {
+    tacit_level_effects_t f = effects->factors[t];
+    if (j >= f.first && j < f.first + f.n_levels - 1) {
+      return effects_at(effects, t) + 1 + (j - f.first);
+    }
   }
-  size_t t = 0;
-  while (t + 1 < effects->aware.n && j >= effects->factors[t + 1].first) {
-    t++;
+  size_t i = 0;
+  while (i + 1 < effects->n_fixed && effects->fixed_at[i] != j) {
+    i++;
   }
-  return effects_at(effects, t) + 1 + (j - effects->factors[t].first);
+  return find(effects, tacit_design_label(effects->fixed_design, i));
 }
 
 void tacit_fit_regression_row(const tacit_fit_t *fit, const double *reported, double *row) {
@@ -320,12 +340,17 @@ void tacit_fit_regression_row(const tacit_fit_t *fit, const double *reported, do
     row[effects->n_features] = reported[find(effects, tacit_design_sigma_label(fit->design))];
   }
   for (size_t j = 0; j < effects->n_fixed; j++) {
-    row[j] = reported[find(effects, tacit_design_label(fit->design, j))];
+    row[effects->fixed_at[j]] = reported[find(effects, tacit_design_label(effects->fixed_design, j))];
+  }
+  for (size_t i = 0; i < effects->n_slopes; i++) { /* to the mapped column, and the intercept in its middle */
+    const tacit_fit_slope_t *slope = &effects->slopes[i];
+    row[0] += row[slope->at] * slope->centre;
+    row[slope->at] *= slope->half;
   }
   for (size_t t = 0; t < effects->aware.n; t++) {
     tacit_level_effects_t f = effects->factors[t];
     const double *of = reported + effects_at(effects, t);
-    row[0] += unit * of[0];
+    row[f.main] += unit * of[0];
     for (size_t k = 1; k < f.n_levels; k++) {
       row[f.first + k - 1] = unit * (of[k] - of[0]);
     }
@@ -350,9 +375,9 @@ tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *er
     to->prior_sd[i] = to->prior_share[i] = NAN;
     to->feature_sd[i] = to->feature_mean[i] = to->noise_factor[i] = 0;
   }
-  for (size_t j = 1; j < of->n_terms && j < fit->effects->n_fixed; j++) {
+  for (size_t j = 1; j < of->n_terms && j < fit->effects->n_features; j++) {
     size_t i = reported_at(fit, j);
-    if (i < to->n_terms) {
+    if (i < to->n_terms && !tacit_fit_is_of_effects(fit->effects, j)) {
       to->prior_sd[i] = of->prior_sd[j];
       to->prior_share[i] = of->prior_share[j];
       to->feature_sd[i] = of->feature_sd[j];
@@ -364,7 +389,7 @@ tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *er
   for (size_t k = 0; k < of->checks.n; k++) {
     tacit_check_t check = of->checks.items[k];
     bool is_term = check.term != SIZE_MAX,
-         is_level = is_term && check.term >= fit->effects->n_fixed && check.term < fit->effects->n_features;
+         is_level = is_term && tacit_fit_is_of_effects(fit->effects, check.term);
     check.term = is_term ? reported_at(fit, check.term) : SIZE_MAX;
     if (!(is_level && is_of_prior(check.id))) {
       to->checks.items[to->checks.n++] = check;

@@ -33,14 +33,26 @@ typedef struct tacit_unit_print {
 
 /* ---- the fit ---- */
 
-/* ---- effects.c: (1 | g) by method noise-aware ---- */
+/* ---- effects.c, effects_formula.c: (1 | g) and (1 + x | g) by method noise-aware ---- */
 
 enum { TACIT_FIT_MAX_GROUPS = 8 };
 
+/* A column whose slope has effects: mapped to [-1, 1] in the regression, as it is in the program. */
+typedef struct tacit_fit_slope {
+  char *column;
+  double centre, half;
+  size_t at, fixed; /* its feature in the regression, and among the fixed ones */
+} tacit_fit_slope_t;
+
 typedef struct tacit_fit_effects {
-  tacit_text_t fixed, groups; /* the formula without them; " + g + h" */
+  tacit_text_t fixed, regression; /* the formula without groups; that of the regression, with `+ g` */
   tacit_level_effects_t factors[TACIT_FIT_MAX_GROUPS];
+  size_t slope_of[TACIT_FIT_MAX_GROUPS]; /* of a factor: 1 more than that of its slope; 0: the intercept's */
+  tacit_fit_slope_t slopes[TACIT_FIT_MAX_GROUPS];
+  size_t n_slopes;
   size_t n_fixed, n_features, n_levels; /* features but those of levels; all; levels of all factors */
+  size_t *fixed_at;                     /* (n_fixed): where these are in the regression, rising */
+  tacit_design_t *fixed_design;
   tacit_noise_aware_effects_t aware;
   tacit_program_t *program; /* the formula's, whose parameters are reported */
   tacit_model_t model;      /* of that */
@@ -213,8 +225,14 @@ TACIT_MUST_USE tacit_status_t tacit_fit_compare_program(const tacit_fit_t *fit, 
 
 /* Is it worth a look at the formula's groups? */
 bool tacit_fit_may_have_effects(const tacit_fit_t *fit);
+/* ->fixed, ->regression, ->factors (but ->first) and ->slopes of a formula; false: it has no groups, or
+ * others than these. */
+bool tacit_fit_split_effects(tacit_fit_effects_t *effects, const char *formula, const tacit_schema_t *schema);
+/* Is feature j of the regression one of levels, or a slope that they have effects on? */
+bool tacit_fit_is_of_effects(const tacit_fit_effects_t *effects, size_t j);
 /*
- * ->design and ->model of the formula with `+ g` in the place of (1 | g), by open_regression(fit, formula,
+ * ->design and ->model of the formula with `+ g` in the place of (1 | g), and products of x and g in that of
+ * (x | g), by open_regression(fit, formula,
  * err), and ->effects. *is_taken false: this way does not take the formula, and what was opened is to be
  * freed.
  */
