@@ -7,16 +7,16 @@ Each block of docs/results/packages/sets.txt is a data set, a model of it, and a
 one would say without looking. Of each: one exposed chain, and private fits by the default method, delta 1e-6,
 with fresh noise. Rows with a missing value are left out. Of private fits that end with no problem:
 
-    z      (private mean - exposed mean) / private sd of each reported parameter: its mean square over fits,
-           of the worst parameter; and the largest |z| of all
+    z      (private mean - exposed mean) / private sd of each reported parameter but effects of groups: its
+           mean square over fits, of the worst parameter; and the largest |z| of all
     ratio  private sd / exposed sd, its mean over fits: of the parameter where it is least, and where most
 
 Of linear regressions without groups ratios are to least squares' sandwich, which private sds are.
 
 Sets are read at run time from packages that are installed: R's by Rscript (Debian's r-cran-*), Python's by
-pip; one that is not there is left out, and said. Kept are the runs, a file a set (resumable.py). The exit
-status is the number of lines that are wrong: a fit failed after spending, a mean square above 4, or a ratio
-below .8.
+pip; one that is not there is left out, and said. Kept are the runs, a file a set (resumable.py); all that are
+kept are in the table, which --runs 0 makes without a fit. The exit status is the number of lines that are
+wrong: a fit failed after spending, a mean square above 4, or a ratio below .8.
 """
 
 import argparse
@@ -35,6 +35,7 @@ import resumable
 
 SETS = pathlib.Path(__file__).resolve().parent.parent / "docs" / "results" / "packages" / "sets.txt"
 EPSILONS = (1, 8, 1000)
+NOT_REPORTED = ("b_s[", "Intercept_s", "sigma_s", "r_")  # on the scaled response; effects of groups
 READ_R = """a <- commandArgs(TRUE)
 e <- new.env()
 suppressWarnings(data(list = a[2], package = a[1], envir = e))
@@ -45,7 +46,7 @@ HEAD += ["mean square z", "largest", "sd ratios", "seconds", ""]
 
 
 def sets():
-    """Blocks 'package set: family, formula', then 'make: column = expression', 'keep: rows', 'column: type'."""
+    """Blocks of a line 'package set: family, formula', and what the head of the file says."""
     said = []
     text = re.sub(r"^#.*\n", "", SETS.read_text(), flags=re.MULTILINE)
     for block in text.strip().split("\n\n"):
@@ -55,8 +56,9 @@ def sets():
         words = [line.split(": ", 1) for line in rest]
         one["make"] = [text.split(" = ", 1) for word, text in words if word == "make"]
         one["keep"] = next((text for word, text in words if word == "keep"), None)
-        one["columns"] = {word: text for word, text in words if word not in ("make", "keep")}
         short = pathlib.Path(name).name.split(".")[0] if "/" in name else name
+        short = next((text for word, text in words if word == "as"), short)
+        one["columns"] = {word: text for word, text in words if word not in ("as", "make", "keep")}
         one["key"] = f"{source} {short} {family}"
         said.append(one)
     return said
@@ -129,8 +131,9 @@ def run(tacit, *words):
 
 
 def told(done):
-    """The first line of what a command said on standard error."""
-    return (done.stderr.strip().splitlines() or [""])[0]
+    """A command's own line on standard error."""
+    lines = done.stderr.strip().splitlines()
+    return next((one for one in lines if one.startswith("tacit ")), lines[0] if lines else "")
 
 
 def parameters(tacit, folder):
@@ -189,7 +192,7 @@ def measure(tacit, said, answer, records, epsilon, folder):
     result["flags"] = result["flags"] or ["other"] * is_problem
     if not result["flags"]:
         here = parameters(tacit, out)
-        keys = [key for key in here if key in answer and not key.startswith(("b_s[", "Intercept_s"))]
+        keys = [key for key in here if key in answer and not key.startswith(NOT_REPORTED)]
         result["z"] = {key: (here[key]["mean"] - answer[key]["mean"]) / here[key]["sd"] for key in keys}
         result["sd"] = {key: here[key]["sd"] for key in keys}
     return result
@@ -218,7 +221,7 @@ def line(said, truth, folder, epsilon, runs):
         "flags": sorted({flag for one in runs for flag in one.get("flags", [])}),
         "z2": max(z2.values(), default=None),
         "worst": max(z2, key=z2.get, default=None),
-        "z": max((abs(z) for one in answered for z in one["z"].values()), default=None),
+        "z": max((abs(one["z"][key]) for one in answered for key in z2), default=None),
         "ratio": (min(ratios.values()), max(ratios.values())) if ratios else None,
         "seconds": statistics.median(one["seconds"] for one in runs),
     }
@@ -254,7 +257,8 @@ def all_lines(args, said):
         return measure(args.tacit, said, truth["parameters"], folder, epsilon, out)
 
     here = argparse.Namespace(out=folder, runs=len(EPSILONS) * args.runs, jobs=args.jobs)
-    runs = resumable.results(here, one)
+    resumable.results(here, one)
+    runs = [json.loads(text) for text in (folder / "runs.jsonl").open()]
     of = {epsilon: [run for run in runs if run["epsilon"] == epsilon] for epsilon in EPSILONS}
     return [line(said, truth, folder, epsilon, of[epsilon]) for epsilon in EPSILONS]
 
