@@ -20,6 +20,7 @@ FILES = {
     "type.yaml": "columns:\n  s: {type: number}\n",
     "todo.yaml": 'columns:\n  x: {type: numeric, lower: "?", upper: "?"}\n',
     "good.yaml": COLUMNS,
+    "many-classes.yaml": "columns:\n  x: {type: numeric, lower: 0.5, upper: 2}\n  k: {type: categorical, levels: [%s]}\n" % ", ".join(f"k{i}" for i in range(12)),
     "zero.yaml": COLUMNS.replace("0.5", "0"),
     "wide.yaml": COLUMNS.replace("upper: 2", "upper: 3"),
     "more.yaml": COLUMNS + "  z: {type: binary}\n",

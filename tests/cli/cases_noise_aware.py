@@ -49,7 +49,10 @@ def run_all():
         pathlib.Path("rates.csv").write_text("n,x\n" + "".join(f"{i % 3},{0.5 + i % 15 / 10}\n" for i in range(600)))
         assert planned(["fit", "n ~ x", "--family", "poisson", "--data", "rates.csv", "--schema", "count.yaml"]) == "noise-aware"
         assert planned(["fit", "y ~ x", *small[:-1], "private-n.yaml", "--n-public", "4", "--draws", "1"]) == "noise-aware"
-        assert "bernoulli, gaussian or poisson" in planned(["fit", "s ~ x", "--family", "categorical", *small[2:], "--draws", "1"])
+        pathlib.Path("classes.csv").write_text("k,x\n" + "".join(f"k{i % 12},{0.5 + i % 16 / 10}\n" for i in range(600)))
+        classes = ["--family", "categorical", "--data", "classes.csv", "--schema", "many-classes.yaml", "--draws", "1"]
+        assert "up to 20 parameters" in planned(["fit", "k ~ x", *classes])
+        assert planned(["fit", "k ~ 1", *classes]) == "noise-aware"
         done = run(["fit", "n ~ x", "--family", "negbinomial", "--data", "rates.csv", "--schema", "count.yaml", "--epsilon", "20", *DELTA,
                     "--dry-run"])
         assert "plan: noise-aware, " in done.stderr, done.stderr

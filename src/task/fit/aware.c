@@ -6,8 +6,9 @@
 #include "base/memory.h"
 #include "fit/fit_internal.h"
 
-static const char not_categorical[] = "method noise-aware is for family bernoulli, gaussian or poisson; for "
-                                      "%s use --method dp-hmc or dp-penalty";
+static const char not_categorical[] = "method noise-aware takes a categorical outcome by the program of its "
+                                      "family, of up to %d parameters; use "
+                                      "--method dp-hmc or dp-penalty";
 
 static const char cannot_drop[] = "method noise-aware cannot leave out some rows of a unit (missing: drop of "
                                   "'%s'): use --method dp-hmc or dp-penalty";
@@ -35,10 +36,6 @@ const char *tacit_fit_chain_setting(const tacit_fit_t *fit) {
 tacit_status_t tacit_fit_aware_check(const tacit_fit_t *fit, tacit_error_t *err) {
   if (!fit->method->is_one_off) {
     return TACIT_OK;
-  }
-  if (fit->family == TACIT_FAMILY_CATEGORICAL && tacit_fit_has(fit, "method")) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", not_categorical,
-                           tacit_family_string(fit->family));
   }
   const char *name = tacit_fit_chain_setting(fit);
   if (name != NULL) {
@@ -90,7 +87,7 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
   bool is_wide = fit->family != TACIT_FAMILY_GAUSSIAN && tacit_schema_max_rows(fit->schema) <= 1;
   int most = is_wide ? TACIT_NOISE_AWARE_MAX_FEATURES : TACIT_NOISE_AWARE_MAX_NARROW;
   if (fit->family == TACIT_FAMILY_CATEGORICAL) {
-    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, tacit_family_string(fit->family));
+    snprintf(text, TACIT_FIT_OBSTACLE_SIZE, not_categorical, (int)TACIT_NOISE_AWARE_MAX_NARROW);
   } else if (tacit_schema_unit(fit->schema) != NULL && tacit_fit_dropping(fit) != NULL) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE, cannot_drop, tacit_fit_dropping(fit));
   } else if (!tacit_design_has_intercept(fit->design)) {

@@ -188,45 +188,47 @@ static tacit_status_t open_all(tacit_fit_t *fit, double n_units, tacit_error_t *
   return status;
 }
 
-/* A formula of groups that noise-aware takes is a regression to it and a program to chains; *groups NULL: it
- * is the same model to all. */
-static tacit_status_t open_groups(const tacit_fit_t *fit, double n_units, tacit_fit_t **groups,
-                                  tacit_error_t *err) {
+/* A formula of groups that noise-aware takes is a regression to it and a program to chains, one of
+ * categorical outcomes the other way round; *own NULL: it is the same model to all. */
+static tacit_status_t open_own(const tacit_fit_t *fit, double n_units, tacit_fit_t **own,
+                               tacit_error_t *err) {
   tacit_error_t why_not;
-  *groups = NULL;
-  if (fit->formula == NULL || strchr(fit->formula, '|') == NULL) {
+  *own = NULL;
+  if (fit->formula == NULL) {
     return TACIT_OK;
   }
-  tacit_status_t status = tacit_fit_copy_settings(groups, fit, err);
-  TACIT_THEN(status, tacit_fit_read_common_settings(*groups, err));
+  tacit_status_t status = tacit_fit_copy_settings(own, fit, err);
+  TACIT_THEN(status, tacit_fit_read_common_settings(*own, err));
   if (status != TACIT_OK) {
     return status;
   }
-  (*groups)->method = tacit_method_find("noise-aware");
-  (*groups)->n_public = n_units;
-  if (tacit_fit_prepare(*groups, &why_not) != TACIT_OK || (*groups)->effects == NULL) {
-    tacit_fit_free(*groups);
-    *groups = NULL;
+  bool may_differ = strchr(fit->formula, '|') != NULL || (*own)->family == TACIT_FAMILY_CATEGORICAL;
+  (*own)->method = tacit_method_find("noise-aware");
+  (*own)->n_public = n_units;
+  if (!may_differ || tacit_fit_prepare(*own, &why_not) != TACIT_OK ||
+      ((*own)->effects == NULL && (*own)->program == NULL)) {
+    tacit_fit_free(*own);
+    *own = NULL;
   }
   return TACIT_OK;
 }
 
 tacit_status_t tacit_fit_compare(tacit_fit_t *fit, double n_units,
                                  tacit_fit_choice_t choices[TACIT_FIT_N_CHOICES], tacit_error_t *err) {
-  tacit_fit_t *copy = NULL, *groups = NULL;
+  tacit_fit_t *copy = NULL, *own = NULL;
   tacit_text_t *advice = &fit->texts[TACIT_FIT_TEXT_ADVICE];
   memset(choices, 0, TACIT_FIT_N_CHOICES * sizeof *choices);
   tacit_status_t status = tacit_fit_check_number(n_units, err);
   TACIT_THEN(status, tacit_fit_copy_settings(&copy, fit, err));
   TACIT_THEN(status, open_all(copy, n_units, err));
-  TACIT_THEN(status, open_groups(fit, n_units, &groups, err));
-  const tacit_fit_t *regression = groups != NULL ? groups : copy;
+  TACIT_THEN(status, open_own(fit, n_units, &own, err));
+  const tacit_fit_t *aware = own != NULL ? own : copy;
   for (size_t i = 0; i < TACIT_FIT_N_CHOICES && status == TACIT_OK; i++) {
     const tacit_method_t *method = method_of(i);
     choices[i].method = rules[i].method;
     choices[i].acceptance = rules[i].acceptance;
     if (method->is_one_off) {
-      plan_aware(regression, &choices[i]);
+      plan_aware(aware, &choices[i]);
     } else {
       plan_chains(copy, &rules[i], method, &choices[i]);
     }
@@ -234,10 +236,10 @@ tacit_status_t tacit_fit_compare(tacit_fit_t *fit, double n_units,
   }
   if (status == TACIT_OK) {
     tacit_text_clear(advice);
-    advise(regression, choices, advice);
+    advise(aware, choices, advice);
     status = advice->failed ? tacit_error_memory(err) : TACIT_OK;
   }
-  tacit_fit_free(groups);
+  tacit_fit_free(own);
   tacit_fit_free(copy);
   return status;
 }

@@ -136,7 +136,7 @@ static bool add_group(tacit_fit_effects_t *effects, const tacit_schema_t *schema
     }
     const tacit_column_schema_t *column = column_of(schema, term);
     size_t i = column != NULL && is_number(column) && n < TACIT_FIT_MAX_GROUPS ? place_slope(effects, column)
-                                                                                : TACIT_FIT_MAX_GROUPS;
+                                                                               : TACIT_FIT_MAX_GROUPS;
     ok = i < TACIT_FIT_MAX_GROUPS;
     if (ok) {
       slope_of[n++] = i + 1;

@@ -61,12 +61,31 @@ static tacit_status_t open_regression(tacit_fit_t *fit, const char *formula, tac
   return TACIT_OK;
 }
 
-static void close_regression(tacit_fit_t *fit) {
+static void close_model(tacit_fit_t *fit) {
   tacit_fit_free_effects(fit);
   tacit_model_clear(&fit->model);
   fit->model = (tacit_model_t){0};
   tacit_design_free(fit->design);
   fit->design = NULL;
+  tacit_program_free(fit->program);
+  fit->program = NULL;
+  tacit_text_clear(&fit->texts[TACIT_FIT_TEXT_PROGRAM]);
+}
+
+/* Of categorical outcomes noise-aware knows the program of the family alone. */
+static bool goes_by_program(const tacit_fit_t *fit) {
+  return fit->family == TACIT_FAMILY_CATEGORICAL && fit->method != NULL && fit->method->is_one_off;
+}
+
+/* *is_taken false: noise-aware, which nobody asked for by name, does not take the program either. */
+static tacit_status_t open_as_program(tacit_fit_t *fit, bool *is_taken, tacit_error_t *err) {
+  char obstacle[TACIT_FIT_OBSTACLE_SIZE];
+  tacit_status_t status = tacit_fit_open_program(fit, err);
+  *is_taken = status != TACIT_OK || tacit_fit_has(fit, "method") || !tacit_fit_aware_obstacle(fit, obstacle);
+  if (!*is_taken) {
+    close_model(fit);
+  }
+  return status;
 }
 
 /*
@@ -76,13 +95,20 @@ static void close_regression(tacit_fit_t *fit) {
 static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_error_t other;
   char *text;
+  if (goes_by_program(fit)) {
+    bool is_taken;
+    tacit_status_t status = open_as_program(fit, &is_taken, err);
+    if (is_taken) {
+      return status;
+    }
+  }
   if (tacit_fit_may_have_effects(fit)) {
     bool is_taken;
     tacit_status_t status = tacit_fit_open_effects(fit, open_regression, &is_taken, err);
     if (status != TACIT_OK || is_taken) {
       return status;
     }
-    close_regression(fit);
+    close_model(fit);
   }
   tacit_status_t status = open_regression(fit, fit->formula, err);
   if (status != TACIT_ERR_SYNTAX ||
@@ -95,7 +121,7 @@ static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
     return is_of_programs ? other.status : status;
   }
   tacit_free(text);
-  close_regression(fit);
+  close_model(fit);
   return tacit_fit_open_program(fit, err);
 }
 

@@ -67,6 +67,7 @@ tacit_status_t tacit_fit_want_width(tacit_fit_t *fit, double n_units, double wid
   TACIT_THEN(status, tacit_fit_read_common_settings(copy, err));
   if (status == TACIT_OK) {
     copy->n_public = n_units;
+    copy->method = tacit_method_find("noise-aware");
     status = tacit_fit_prepare(copy, err);
   }
   TACIT_THEN(status, answer(copy, width, wants, err));
