@@ -430,10 +430,41 @@ static void test_gradient_is_the_derivative_of_the_density(void **state) {
   fixture_rows = &one_row;
 }
 
+/*
+ * Two coefficients of which the data know the difference badly together: each prior pulls its own by .19 sds,
+ * and both together by .36. Caught: pulls of each prior alone.
+ */
+static void test_priors_pull_together(void **state) {
+  (void)state;
+  enum { d = 3 };
+  const simulation_t s = {.family = TACIT_FAMILY_BERNOULLI, .d = d};
+  tacit_model_t model;
+  simulation_model(&s, &model); /* priors normal(0, 2.5) */
+  const double mean[d] = {0, 2, 2}, cov[d * d] = {1, 0, 0, 0, 0.36, 0.324, 0, 0.324, 0.36};
+  const tacit_feature_scale_t scales[d] = {{0, 1, 0}, {0, 0.5, 0}, {0, 0.5, 0}};
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+  tacit_evidence_t evidence;
+  settings.family = TACIT_FAMILY_BERNOULLI;
+  tacit_aware_check_common(
+      &(tacit_aware_common_t){d, &model.parameters, &settings, scales, mean, cov, 0.01, 1}, &evidence);
+  double pulls[d] = {-1, -1, -1};
+  for (size_t k = 0; k < evidence.checks.n; k++) {
+    const tacit_check_t *check = &evidence.checks.items[k];
+    if (check->id == TACIT_CHECK_PRIOR_PULLS) {
+      pulls[check->term] = check->statistic;
+    }
+  }
+  assert_close(pulls[0], 0, 1e-12);
+  assert_close(pulls[1], 2 / 6.25 * (0.36 + 0.324) / 0.6, 1e-9);
+  assert_close(pulls[2], pulls[1], 1e-12);
+  tacit_model_clear(&model);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_population_has_the_moments_asked_for),
       cmocka_unit_test(test_rows_have_one_level_of_a_factor_and_products),
+      cmocka_unit_test(test_priors_pull_together),
       cmocka_unit_test(test_surrogate_is_a_weighted_population_with_an_orthonormal_basis),
       cmocka_unit_test(test_distribution_of_the_scores_is_their_definition),
       cmocka_unit_test(test_a_unit_counts_once),

@@ -1,5 +1,6 @@
 /* What is said of a fit from what it released: docs/theory.md, section 18.10. */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "diagnose/diagnose.h"
@@ -87,12 +88,31 @@ static void check_feature(const tacit_aware_common_t *of, size_t j, tacit_checks
   tacit_checks_add(checks, TACIT_CHECK_WIDE_BOUNDS, j, scale->sd);
 }
 
+/* shift (d) <- what the priors together move the mean by: Cov sum_i w_i p_i (m_i - location), p_i the
+ * precision of the touching normal of prior i, which is a density of w_i . theta, at its mean m_i. */
+static void find_shift(const tacit_aware_common_t *of, double *shift) {
+  double weights[TACIT_NOISE_AWARE_MAX_FEATURES + 1]; /* 1: a gaussian's sd */
+  size_t d = of->d;
+  memset(shift, 0, d * sizeof *shift);
+  for (size_t i = 0; i < d; i++) {
+    tacit_prior_view_t view;
+    if (tacit_parameters_prior(of->parameters, i, &view)) {
+      double mean = tacit_parameters_prior_argument(of->parameters, i, of->mean, weights),
+             slope = tacit_prior_precision(&view.prior, mean) * (mean - view.prior.location);
+      for (size_t j = 0; j < d; j++) {
+        shift[j] += slope * tacit_dot(d, of->cov + j * d, weights);
+      }
+    }
+  }
+}
+
 /* What prior i is a density of has mean and variance over the draws; the prior's touching normal there says
- * how much of them is its. */
-static void check_prior(const tacit_aware_common_t *of, size_t i, tacit_evidence_t *result) {
+ * how much of them is its. shift (d): see find_shift(). */
+static void check_prior(const tacit_aware_common_t *of, const double *shift, size_t i,
+                        tacit_evidence_t *result) {
   tacit_prior_view_t view;
   size_t d = of->d;
-  double weights[TACIT_NOISE_AWARE_MAX_FEATURES + 1], variance = 0; /* 1: a gaussian's sd */
+  double weights[TACIT_NOISE_AWARE_MAX_FEATURES + 1], variance = 0;
   result->prior_sd[i] = result->prior_share[i] = NAN;
   if (!tacit_parameters_prior(of->parameters, i, &view)) {
     return;
@@ -111,7 +131,11 @@ static void check_prior(const tacit_aware_common_t *of, size_t i, tacit_evidence
     result->feature_sd[i] = of->scales[i].sd * fabs(view.half_range);
   }
   result->feature_mean[i] = i > 0 ? of->scales[i].mean : 1;
-  tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_PULLS, i, sqrt(variance) * precision * fabs(from));
+  double pull = fabs(tacit_dot(d, weights, shift)) / sqrt(variance);
+  tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_PULLS, i,
+                   variance <= 0 ? 0
+                   : isnan(pull) ? INFINITY
+                                 : pull);
   tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_SHARE, i, share);
   if (i > 0 && of->settings->family != TACIT_FAMILY_GAUSSIAN) {
     tacit_checks_add(&result->checks, TACIT_CHECK_SEPARATION, i, share > 0.25 ? effect : 0);
@@ -128,8 +152,10 @@ void tacit_aware_check_common(const tacit_aware_common_t *of, tacit_evidence_t *
   for (size_t j = 1; j < of->d; j++) {
     check_feature(of, j, &result->checks);
   }
+  double shift[TACIT_NOISE_AWARE_MAX_FEATURES];
+  find_shift(of, shift);
   for (size_t i = 0; i < of->d; i++) {
-    check_prior(of, i, result);
+    check_prior(of, shift, i, result);
   }
   if (of->d > 1) {
     tacit_checks_add(&result->checks, TACIT_CHECK_COLLINEAR, SIZE_MAX, of->eigenvalue);

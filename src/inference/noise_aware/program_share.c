@@ -44,7 +44,26 @@ static bool touch(const tacit_parameters_t *of, const double *theta, double *cov
   return tacit_program_invert_positive(of->dim, cov);
 }
 
-/* Shares by the prior where the posterior is; sds by the prior where it is highest itself. */
+/* By how many posterior sds the prior moves what is reported: w' C g / (w' C w)^1/2, g the prior's slope. */
+static void add_pulls(const tacit_program_run_t *run, const double *theta, const double *cov,
+                      const double *slopes, tacit_evidence_t *evidence) {
+  const tacit_parameters_t *of = run->parameters;
+  double grad[TACIT_NOISE_AWARE_MAX_NARROW], shift[TACIT_NOISE_AWARE_MAX_NARROW];
+  (void)tacit_program_prior_density(of, theta, grad, NULL);
+  tacit_program_apply(of->dim, cov, grad, shift);
+  for (size_t i = 0; i < evidence->n_terms; i++) {
+    const double *slope = slopes + i * of->dim;
+    double spread = variance(of->dim, cov, slope),
+           pull = fabs(tacit_dot(of->dim, slope, shift)) / sqrt(spread);
+    tacit_checks_add(&evidence->checks, TACIT_CHECK_PRIOR_PULLS, i,
+                     spread <= 0   ? 0
+                     : isnan(pull) ? INFINITY
+                                   : pull);
+  }
+}
+
+/* Shares by the prior where the posterior is, and how far it pulls; sds by the prior where it is highest
+ * itself. */
 tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence,
                                    tacit_error_t *err) {
   const tacit_parameters_t *of = run->parameters;
@@ -54,6 +73,9 @@ tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidenc
   tacit_status_t status =
       slopes != NULL ? tacit_program_find_posterior(run, mode, cov, err) : tacit_error_memory(err);
   TACIT_THEN(status, find_slopes(of, mode, slopes, err));
+  if (status == TACIT_OK) {
+    add_pulls(run, mode, cov, slopes, evidence);
+  }
   if (status == TACIT_OK && touch(of, mode, prior)) {
     for (size_t i = 0; i < evidence->n_terms; i++) {
       evidence->prior_share[i] = fmin(
