@@ -108,6 +108,12 @@ def main():
         assert abs(m - n) < .2 * s and abs(s / t - 1) < .15, (name, kernels, written)  # seeded: comes out the same
     run(0, "fit", "y ~ x + (1 | g)", "--family", "bernoulli", *common, *exposed, "--out", "e")
     assert "r_g_1.3" in means("e")
+    # The intercept of outcomes above 0 is about where they can be.
+    for bounds, prior in (("10, upper: 400", "normal(4.1, 10)"), (".3, upper: 30", "normal(0, 10)"), (".001, upper: .01", "normal(-5.8, 10)")):
+        (work / "wages.yaml").write_text("columns:\n  w: {type: numeric, lower: %s}\n  x: {type: numeric, lower: 0, upper: 1}\n" % bounds)
+        for family in ("gamma", "lognormal", "weibull", "exponential"):
+            text = run(0, "fit", "w ~ x", "--family", family, "--schema", "wages.yaml", "--print-model").stdout
+            assert f"Intercept_s ~ {prior}" in text, (bounds, text)
     # Classes: the same by kernels and by the program.
     run(0, "fit", "g ~ x", "--family", "categorical", *common, *exposed, "--out", "f")
     (work / "q.stan").write_text(run(0, "fit", "g ~ x", "--family", "categorical", "--schema", "s.yaml", "--print-model").stdout)

@@ -533,13 +533,29 @@ static const char *intercept_code(writer_t *w, const char *of_class) {
   return tacit_arena_printf(w->r->arena, "%s)", code);
 }
 
+/*
+ * Of outcomes above 0, whose logs have bounds: 0 if it is in the middle half of these, else their middle, to
+ * a tenth (wages from 10 to 400: 4.1, as outcomes about 1 could not be); of outcomes from 0, which may be
+ * small, half the log of a bound above 400.
+ */
+static double intercept_centre(const writer_t *w) {
+  const tacit_column_schema_t *y = w->r->response;
+  bool is_positive = w->family->response == RESPONSE_POSITIVE && y->lower > 0;
+  if (!is_positive && !(w->family->response == RESPONSE_FROM_ZERO && y->upper > 400)) {
+    return 0;
+  }
+  double low = is_positive ? log(y->lower) : 0, high = log(y->upper), quarter = (high - low) / 4;
+  bool is_zero_usual = is_positive && low + quarter <= 0 && high - quarter >= 0;
+  return is_zero_usual ? 0 : round(5 * (low + high)) / 10;
+}
+
 /* Priors of a class, or of the only predictor, some of which were given; the first coefficient is the k-th of
  * all. */
 static size_t write_given_priors(writer_t *w, size_t k, const char *of_class) {
   const bool are_scaled = w->priors.are_scaled;
   if (has_intercept(w)) {
     const tacit_prior_t *prior = given_prior(w, k++, SIZE_MAX);
-    const tacit_prior_t written = {TACIT_PRIOR_NORMAL, 0, 0, 10};
+    const tacit_prior_t written = {TACIT_PRIOR_NORMAL, 0, intercept_centre(w), 10};
     const char *own = tacit_arena_printf(w->r->arena, "Intercept_s%s", of_class);
     bool is_original = prior != NULL && !are_scaled;
     write_prior(w, is_original ? intercept_code(w, of_class) : own, prior != NULL ? prior : &written,
@@ -604,7 +620,9 @@ static void write_priors(writer_t *w) {
     k = write_given_priors(w, k, of_class);
   }
   if (w->priors.n == 0) {
-    tacit_text_printf(w->text, "%s", has_intercept(w) ? "  Intercept_s ~ normal(0, 10);\n" : "");
+    if (has_intercept(w)) {
+      tacit_text_printf(w->text, "  Intercept_s ~ normal(%g, 10);\n", intercept_centre(w));
+    }
     for (size_t c = 1; c <= w->n_classes && w->n > 0; c++) {
       tacit_text_printf(w->text, "  b_s[%zu] ~ student_t(3, 0, 2.5);\n", c);
     }

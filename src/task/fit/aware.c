@@ -10,6 +10,11 @@ static const char not_categorical[] = "method noise-aware takes a categorical ou
                                       "family, of up to %d parameters; use "
                                       "--method dp-hmc or dp-penalty";
 
+static const char nothing_told[] =
+    "method noise-aware cannot begin, since at the prior's centre records tell nothing of some parameter: "
+    "leave "
+    "out terms that say the same as others; priors that put all outcomes at a bound (--prior) do it, too";
+
 static const char cannot_drop[] = "method noise-aware cannot leave out some rows of a unit (missing: drop of "
                                   "'%s'): use --method dp-hmc or dp-penalty";
 
@@ -170,9 +175,7 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
     if (is_asked || (status == TACIT_OK && fit->aware.program_noise > 0) || status == TACIT_ERR_MEMORY) {
       return status;
     }
-    fall_back(fit, status == TACIT_OK ? "method noise-aware needs records that tell something of every "
-                                        "parameter, and of some these tell nothing"
-                                      : err->message);
+    fall_back(fit, status == TACIT_OK ? nothing_told : err->message);
     return TACIT_OK;
   }
   size_t d = tacit_design_n_features(fit->design);

@@ -87,8 +87,10 @@ static tacit_status_t point_on(const tacit_fit_t *fit, const tacit_plan_request_
   if (status == TACIT_ERR_SENSITIVITY && has_alternative) {
     return add_road(err, status, "or --method noise-aware, which needs none");
   }
-  if (status == TACIT_ERR_SENSITIVITY && fit->why_not_aware[0] != '\0') {
-    return add_road(err, status, fit->why_not_aware);
+  if (status == TACIT_ERR_SENSITIVITY && fit->why_not_aware[0] != '\0' && err != NULL) {
+    tacit_error_t of_chains = *err;
+    return tacit_error_set(err, status, of_chains.field, "%s; of chains: %s", fit->why_not_aware,
+                           of_chains.message);
   }
   if (status != TACIT_ERR_BUDGET || fit->is_exposed) {
     return status;
