@@ -207,8 +207,12 @@ bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten)
 TACIT_MUST_USE tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *run,
                                                  tacit_error_t *err);
 
+/* program_likelihood.c: how far squares of scores are from the slope at most, which they are if the program
+ * describes the records, in units of it. */
+double tacit_program_misfit(const tacit_program_run_t *run);
 /* program_bend.c: what slopes change by from the last point to theta, half of which the score is off by
- * there, in sds of the score, of covariance cov (d, d). */
+ * there, in sds of the score, of covariance cov (d, d); more where the way is long and the program misfits,
+ * so that what it expects of slopes is not what they are. */
 double tacit_program_last_step(tacit_program_run_t *run, const double *theta, const double *cov);
 /* How far the expected score at a point is from a line within the posterior of this mode and
  * cov, in sds of the score. */

@@ -57,11 +57,24 @@ double tacit_program_bend(tacit_public_t *p, const tacit_centred_point_t *point,
   return worst;
 }
 
+/* Of a step of so many sds, where squares of scores are so far from the slope, the same share of its
+ * threshold is told of as of slopes that change: measured, docs/theory.md, 18.14. */
+static const double long_step = 3, long_misfit = 0.6, step_threshold = 0.3;
+
+/* (off' weight off / d)^1/2. */
+static double size_of(size_t d, const double *weight, const double *off) {
+  double by[PARAMETERS];
+  tacit_program_apply(d, weight, off, by);
+  double square = tacit_dot(d, off, by) / (double)d;
+  return square >= 0 ? sqrt(square) : INFINITY;
+}
+
 double tacit_program_last_step(tacit_program_run_t *run, const double *theta, const double *cov) {
   tacit_public_t *p = &run->public;
   size_t d = p->d;
   const tacit_program_seen_t *seen = &run->seen;
-  double here[MATRIX], there[MATRIX], step[PARAMETERS], e[PARAMETERS], off[PARAMETERS], weight[MATRIX];
+  double here[MATRIX], there[MATRIX], step[PARAMETERS], e[PARAMETERS], off[PARAMETERS], all[PARAMETERS],
+      weight[MATRIX];
   tacit_centred_point_t point = {
       seen->theta, seen->whiten, seen->clip, seen->most, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_LAST_SEED};
   tacit_public_slope(p, &point, here);
@@ -71,6 +84,7 @@ double tacit_program_last_step(tacit_program_run_t *run, const double *theta, co
     step[j] = theta[j] - seen->theta[j];
   }
   tacit_program_apply(d, run->own.at[0].back, step, e);
+  tacit_program_apply(d, seen->slope, e, all);
   for (size_t i = 0; i < d * d; i++) {
     there[i] = 0.5 * run->n * (there[i] - here[i]);
   }
@@ -79,9 +93,9 @@ double tacit_program_last_step(tacit_program_run_t *run, const double *theta, co
   if (!tacit_program_invert_positive(d, weight)) {
     return INFINITY;
   }
-  tacit_program_apply(d, weight, off, e);
-  double square = tacit_dot(d, off, e) / (double)d;
-  return square >= 0 ? sqrt(square) : INFINITY;
+  double sds = size_of(d, weight, all),
+         far = fmin(sds / long_step, sds * tacit_program_misfit(run) / long_misfit);
+  return fmax(size_of(d, weight, off), step_threshold * far);
 }
 
 /* At the prior's centre, the slope being what is expected there. */

@@ -109,14 +109,12 @@ double tacit_program_log_likelihood(const tacit_program_likelihood_t *l, const d
 
 /* ---- what it is made of ---- */
 
-/*
- * sampling (d, d) <- of the scores, by their squares: what the program expects is the slope, and squares that
- * are smaller hardly make intervals narrower; of several rows of a unit they do.
- */
-static bool find_sampling(const tacit_program_run_t *run, const tacit_program_seen_t *seen,
-                          double *sampling) {
+/* white (d, d) <- squares of scores in units of what the program expects, the slope, whose factor (d, d) that
+ * makes. False where it has none. */
+static bool whiten_squares(const tacit_program_run_t *run, const tacit_program_seen_t *seen, double *factor,
+                           double *white) {
   size_t d = run->parameters->dim;
-  double factor[MATRIX], inverse[MATRIX], work[2 * MATRIX + PARAMETERS];
+  double inverse[MATRIX] = {0};
   for (size_t i = 0; i < d * d; i++) {
     factor[i] = seen->steep[i] / run->n;
   }
@@ -128,9 +126,22 @@ static bool find_sampling(const tacit_program_run_t *run, const tacit_program_se
       factor[i * d + j] = 0;
     }
   }
-  memset(inverse, 0, sizeof inverse);
   tacit_invert_lower(d, factor, inverse);
-  tacit_program_sandwich(d, inverse, run->bands.tails.squares, sampling);
+  tacit_program_sandwich(d, inverse, run->bands.tails.squares, white);
+  return true;
+}
+
+/*
+ * sampling (d, d) <- of the scores, by their squares: what the program expects is the slope, and squares that
+ * are smaller hardly make intervals narrower; of several rows of a unit they do.
+ */
+static bool find_sampling(const tacit_program_run_t *run, const tacit_program_seen_t *seen,
+                          double *sampling) {
+  size_t d = run->parameters->dim;
+  double factor[MATRIX], work[2 * MATRIX + PARAMETERS];
+  if (!whiten_squares(run, seen, factor, sampling)) {
+    return false;
+  }
   tacit_raise_eigenvalues(d, sampling, tacit_aware_has_clusters(run->settings) ? least_square : least_of_rows,
                           work);
   memcpy(work, sampling, d * d * sizeof *work);
@@ -139,6 +150,19 @@ static bool find_sampling(const tacit_program_run_t *run, const tacit_program_se
     sampling[i] *= run->n;
   }
   return true;
+}
+
+double tacit_program_misfit(const tacit_program_run_t *run) {
+  size_t d = run->parameters->dim;
+  double factor[MATRIX], white[MATRIX], values[PARAMETERS], vectors[MATRIX], most = 0;
+  if (!whiten_squares(run, &run->seen, factor, white)) {
+    return INFINITY;
+  }
+  tacit_eigen(d, white, values, vectors);
+  for (size_t j = 0; j < d; j++) {
+    most = fmax(most, fabs(values[j] - 1));
+  }
+  return most;
 }
 
 /* l->at[r] <- of a point; slopes change by this share on the way. */
