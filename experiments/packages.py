@@ -4,8 +4,9 @@
     experiments/packages.py build/src/cli/tacit --out FOLDER [--runs 3] [--only WORD] [--table FOLDER]
 
 Each block of docs/results/packages/sets.txt is a data set, a model of it, and a schema whose bounds are what
-one would say without looking. Of each: one exposed chain, and private fits by the default method, delta 1e-6,
-with fresh noise. Rows with a missing value are left out. Of private fits that end with no problem:
+one would say without looking. Of each: two exposed chains (of positive outcomes in units of the middle of their
+bounds: chains begin where outcomes are 1, and may stay lost there, both alike), and private fits by the default
+method, delta 1e-6, with fresh noise. Rows with a missing value are left out. Of private fits that end with no problem:
 
     z      (private mean - exposed mean) / private sd of each reported parameter but effects of groups: its
            mean square over fits, of the worst parameter; and the largest |z| of all
@@ -23,6 +24,7 @@ import argparse
 import importlib
 import importlib.util
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -59,6 +61,7 @@ def sets():
         short = pathlib.Path(name).name.split(".")[0] if "/" in name else name
         short = next((text for word, text in words if word == "as"), short)
         one["columns"] = {word: text for word, text in words if word not in ("as", "make", "keep")}
+        one["outcome"] = re.match(r"(?:Surv\()?(\w+)", formula).group(1)
         one["key"] = f"{source} {short} {family}"
         said.append(one)
     return said
@@ -163,6 +166,23 @@ def sandwich(said, folder):
     return sds | {"sigma": error.std() * np.sqrt((kurtosis - 1) / 4 / len(d))}
 
 
+def in_other_units(said, folder):
+    """Words of a fit whose positive outcomes are near 1, where chains begin, and the log of what divides them."""
+    import pandas
+
+    *whole, lower, upper = said["columns"][said["outcome"]].split()
+    unit = (float(lower) * float(upper)) ** 0.5 or float(upper) / 10
+    d = pandas.read_csv(folder / "d.csv")
+    d[said["outcome"]] /= unit
+    other = folder / "near-1"
+    other.mkdir(exist_ok=True)
+    d.to_csv(other / "d.csv", index=False)
+    here, there = column(" ".join([*whole, lower, upper])), column(f"{float(lower) / unit} {float(upper) / unit}")
+    head = f"  {json.dumps(said['outcome'])}: "
+    (other / "s.yaml").write_text((folder / "s.yaml").read_text().replace(head + here, head + there))
+    return other, math.log(unit)
+
+
 def prepare(tacit, said, folder):
     """What is said of the records, and the exposed answer."""
     kept = folder / "truth.json"
@@ -171,10 +191,13 @@ def prepare(tacit, said, folder):
         shutil.rmtree(folder / "exposed", ignore_errors=True)
         n, start = write_records(said, folder), time.time()
         chain = ["--method", "hmc", "--exposed", "--chains", 2, "--draws", 400, "--warmup", 300, "--seed", 1]
-        done = fit(tacit, said, folder, *chain, "--out", folder / "exposed")
+        is_scale = said["family"] in ("gamma", "lognormal", "weibull", "hurdle_gamma")
+        records, moved = in_other_units(said, folder) if is_scale else (folder, 0)
+        done = fit(tacit, said, records, *chain, "--out", folder / "exposed")
         if done.returncode not in (0, 5):
             raise RuntimeError(f"the exposed fit: {told(done)}")
         answer = parameters(tacit, folder / "exposed")
+        answer["Intercept"]["mean"] += moved
         kept.write_text(json.dumps({"n": n, "seconds": time.time() - start, "parameters": answer}))
     return json.loads(kept.read_text())
 
@@ -260,7 +283,7 @@ def all_lines(args, said):
     resumable.results(here, one)
     runs = [json.loads(text) for text in (folder / "runs.jsonl").open()]
     of = {epsilon: [run for run in runs if run["epsilon"] == epsilon] for epsilon in EPSILONS}
-    return [line(said, truth, folder, epsilon, of[epsilon]) for epsilon in EPSILONS]
+    return [line(said, truth, folder, epsilon, of[epsilon]) for epsilon in EPSILONS if of[epsilon]]
 
 
 def main():
