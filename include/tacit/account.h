@@ -111,6 +111,9 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_events_json(const tacit_event_t *e
 TACIT_API double tacit_gaussian_delta(double rho, double epsilon);
 /** Least epsilon >= 0 with delta(epsilon) <= delta, rounded up (relative 1e-12). log_delta < 0. */
 TACIT_API double tacit_gaussian_epsilon(double rho, double log_delta);
+/** What plans take of a rho: sums of shares of it are rounded, and must not pass the whole. */
+#define TACIT_PLANNED_SHARE (1 - 1e-9)
+
 /** Largest rho with delta(epsilon; rho) <= delta, rounded down. */
 TACIT_API double tacit_gaussian_rho(double epsilon, double log_delta);
 /**

@@ -364,7 +364,7 @@ static int answer(const cli_args_t *args, request_t *request) {
   return status == CLI_OK ? write_files(args, request) : status;
 }
 
-static int run(const cli_args_t *args) {
+static int run_account(const cli_args_t *args) {
   request_t request = {0};
   int status = read_request(args, &request);
   if (status == CLI_OK) {
@@ -460,4 +460,4 @@ const cli_command_t cli_account = {
                 "  tacit account --plan run.yaml --epsilon 2 --delta 1e-6 --solve iterations\n"
                 "  tacit account --event gaussian:sigma=5 --profile profile.csv --plot profile.svg\n",
     .options = options,
-    .run = run};
+    .run = run_account};

@@ -42,7 +42,7 @@ static tacit_status_t show(const tacit_fit_t *fit, const tacit_fit_check_t *chec
   return status;
 }
 
-static int run(const cli_args_t *args) {
+static int run_check(const cli_args_t *args) {
   static const char *const required[] = {"data", "epsilon", "delta"};
   tacit_fit_t *fit = NULL;
   tacit_fit_check_t check;
@@ -108,4 +108,4 @@ const cli_command_t cli_check = {
         "  tacit check fit/ --data clinic.csv --epsilon 0.2 --delta 1e-7 --by age --ledger clinic.ledger\n",
     .options = options,
     .reads_records = true,
-    .run = run};
+    .run = run_check};

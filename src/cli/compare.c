@@ -118,7 +118,7 @@ static void guarantees(const comparison_t *all, const cli_args_t *args, tacit_te
   }
 }
 
-static int run(const cli_args_t *args) {
+static int run_compare(const cli_args_t *args) {
   comparison_t *all = tacit_alloc_zero(1, sizeof *all);
   tacit_text_t text = {0};
   tacit_error_t err;
@@ -152,4 +152,4 @@ const cli_command_t cli_compare = {.name = "compare",
                                        "such as leave-one-out, are not offered: "
                                        "each of their numbers would be a release that nobody paid for.",
                                    .examples = "  tacit compare fit1/ fit2/\n",
-                                   .run = run};
+                                   .run = run_compare};

@@ -184,7 +184,7 @@ static tacit_status_t contrast(contrasts_t *all, tacit_error_t *err) {
   return status;
 }
 
-static int run(const cli_args_t *args) {
+static int run_contrast(const cli_args_t *args) {
   bool has_effect = cli_is_given(args, "effect");
   if (has_effect != cli_is_given(args, "population")) {
     cli_error(args, "%s",
@@ -242,4 +242,4 @@ const cli_command_t cli_contrast = {
     .examples = "  tacit contrast fit/ sexM 'age * 10' --exponentiate\n  tacit contrast fit/ --effect sex "
                 "--population public.csv --json\n",
     .options = options,
-    .run = run};
+    .run = run_contrast};

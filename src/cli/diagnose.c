@@ -29,7 +29,7 @@ static int print_json(const cli_args_t *args, const tacit_findings_t *findings) 
   return status;
 }
 
-static int run(const cli_args_t *args) {
+static int run_diagnose(const cli_args_t *args) {
   tacit_report_read_t read;
   tacit_findings_t findings;
   tacit_error_t err;
@@ -68,4 +68,4 @@ const cli_command_t cli_diagnose = {
                    "see (how much was clipped) is shown by tacit fit --curator-notes, and nowhere else.",
     .examples = "  tacit diagnose fit/\n",
     .options = options,
-    .run = run};
+    .run = run_diagnose};

@@ -234,7 +234,7 @@ static int sample(const cli_args_t *args, tacit_fit_t *fit, const tacit_fit_plan
   return status;
 }
 
-static int run(const cli_args_t *args) {
+static int run_fit(const cli_args_t *args) {
   tacit_fit_t *fit = NULL;
   tacit_fit_plan_t plan;
   tacit_error_t err;
@@ -284,4 +284,4 @@ const cli_command_t cli_fit = {
         "        --method hmc --exposed --draws 2000 --out baseline/\n",
     .reads_records = true,
     .settings = tacit_fit_settings,
-    .run = run};
+    .run = run_fit};

@@ -12,7 +12,7 @@ static void print_notes(const tacit_table_notes_t *notes) {
           notes->n_clamped, notes->n_missing, notes->n_rows_dropped);
 }
 
-static int run(const cli_args_t *args) {
+static int run_import(const cli_args_t *args) {
   tacit_schema_t *schema;
   tacit_table_notes_t notes;
   tacit_error_t err;
@@ -78,4 +78,4 @@ const cli_command_t cli_import = {
                 "        --epsilon 1 --delta 1e-6 --out fit/\n",
     .options = options,
     .reads_records = true,
-    .run = run};
+    .run = run_import};

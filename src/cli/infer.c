@@ -55,7 +55,7 @@ static int print_result(const cli_args_t *args, const tacit_infer_t *infer) {
   return status;
 }
 
-static int run(const cli_args_t *args) {
+static int run_infer(const cli_args_t *args) {
   static const char *const required[] = {"out", "statistic"};
   tacit_infer_t *infer = NULL;
   tacit_error_t err;
@@ -132,4 +132,4 @@ const cli_command_t cli_infer = {
                 "  tacit infer income.stan --statistic published.yaml --n 48210 --out post-income/\n"
                 "  tacit summary post/\n",
     .settings = tacit_infer_settings,
-    .run = run};
+    .run = run_infer};

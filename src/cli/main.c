@@ -161,7 +161,7 @@ static int help(int argc, char **argv) {
   return CLI_OK;
 }
 
-static int run(const cli_command_t *command, int argc, char **argv) {
+static int run_main(const cli_command_t *command, int argc, char **argv) {
   for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
     if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
       cli_help(command);
@@ -212,7 +212,7 @@ static int start(int argc, char **argv) {
   }
   int n_words;
   const cli_command_t *command = find_command(argc - 1, argv + 1, &n_words);
-  return command != NULL ? run(command, argc - 1 - n_words, argv + 1 + n_words)
+  return command != NULL ? run_main(command, argc - 1 - n_words, argv + 1 + n_words)
                          : unknown_command(argc - 1, argv + 1);
 }
 

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "tacit/sample.h"
 
-static int run(const cli_args_t *args) {
+static int run_methods(const cli_args_t *args) {
   bool as_json = cli_is_given(args, "json");
   if (as_json) {
     printf("[");
@@ -35,4 +35,4 @@ const cli_command_t cli_methods = {
     .description = "Lists every method with its guarantee: private or not, exact or approximate.",
     .examples = "  tacit methods\n  tacit methods --json\n",
     .options = options,
-    .run = run};
+    .run = run_methods};

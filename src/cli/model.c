@@ -123,7 +123,7 @@ static int check_program(const cli_args_t *args, const tacit_schema_t *schema) {
   return status;
 }
 
-static int check(const cli_args_t *args) {
+static int check_model(const cli_args_t *args) {
   const char *path = cli_value(args, "schema");
   tacit_schema_t *schema = NULL;
   tacit_error_t err;
@@ -163,7 +163,7 @@ const cli_command_t cli_model_check = {
     .examples =
         "  tacit model check visits.stan\n  tacit model check visits.stan --schema clinic.yaml --json\n",
     .options = check_options,
-    .run = check};
+    .run = check_model};
 
 /* ---- tacit model write ---- */
 

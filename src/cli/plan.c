@@ -173,7 +173,7 @@ static tacit_status_t answer(const cli_args_t *args, tacit_fit_t *fit, double n_
   return status;
 }
 
-static int run(const cli_args_t *args) {
+static int run_plan(const cli_args_t *args) {
   static const char *const required[] = {"schema", "n"};
   tacit_fit_t *fit;
   tacit_error_t err;
@@ -260,4 +260,4 @@ const cli_command_t cli_plan = {
                 "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta "
                 "1e-6 --html plan.html\n",
     .options = options,
-    .run = run};
+    .run = run_plan};

@@ -169,7 +169,7 @@ void cli_new_rows_clear(cli_new_rows_t *rows) {
   *rows = (cli_new_rows_t){0};
 }
 
-static int run(const cli_args_t *args) {
+static int run_predict(const cli_args_t *args) {
   static const char *const required[] = {"newdata"};
   tacit_error_t err;
   size_t seed = 1;
@@ -226,4 +226,4 @@ const cli_command_t cli_predict = {
     .examples =
         "  tacit predict fit/ --newdata new.csv --out predictions.csv\n  tacit predict fit/ --newdata grid\n",
     .options = options,
-    .run = run};
+    .run = run_predict};

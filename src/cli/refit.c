@@ -42,7 +42,7 @@ static int draw(const cli_args_t *args, tacit_fit_t *fit) {
   return status == TACIT_OK ? result : cli_fail(args, &err);
 }
 
-static int run(const cli_args_t *args, bool is_of_sites) {
+static int run_refit_of(const cli_args_t *args, bool is_of_sites) {
   static const char *const required[] = {"out"};
   tacit_fit_t *fit = NULL;
   tacit_error_t err;
@@ -72,9 +72,9 @@ static int run(const cli_args_t *args, bool is_of_sites) {
   return result;
 }
 
-static int run_refit(const cli_args_t *args) { return run(args, false); }
+static int run_refit(const cli_args_t *args) { return run_refit_of(args, false); }
 
-static int run_combine(const cli_args_t *args) { return run(args, true); }
+static int run_combine(const cli_args_t *args) { return run_refit_of(args, true); }
 
 #define CHAIN_OPTIONS(whose)                                                                                 \
   {"chains", "N", NULL, "As in tacit fit; " whose " if not said. So of the next three."},                    \

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/reading.h"
 
-static int run(const cli_args_t *args) {
+static int run_release(const cli_args_t *args) {
   static const char *const required[] = {"data", "schema", "epsilon", "out"};
   tacit_publish_t *publish;
   tacit_error_t err;
@@ -87,4 +87,4 @@ const cli_command_t cli_release = {
         "        --mechanism discrete-laplace --out total.yaml\n",
     .settings = tacit_publish_settings,
     .reads_records = true,
-    .run = run};
+    .run = run_release};

@@ -24,7 +24,7 @@ static tacit_status_t check_records(const cli_args_t *args, const tacit_schema_t
   return TACIT_OK;
 }
 
-static int check(const cli_args_t *args) {
+static int check_schema(const cli_args_t *args) {
   const tacit_data_source_t source = cli_source(args, cli_value(args, "data"));
   tacit_schema_t *schema;
   tacit_schema_report_t report;
@@ -76,7 +76,7 @@ const cli_command_t cli_schema_check = {
     .examples = "  tacit schema check flchain.yaml\n  tacit schema check flchain.yaml --data flchain.csv\n",
     .options = check_options,
     .reads_records = true,
-    .run = check};
+    .run = check_schema};
 
 static const cli_option_t draft_options[] = {
     {"out", "FILE", NULL, "Write here instead of standard output; must not exist."},

@@ -32,7 +32,7 @@ static bool kind_of(const cli_args_t *args, bool is_of_ledger, tacit_page_kind_t
   return true;
 }
 
-static int run(const cli_args_t *args) {
+static int run_statement(const cli_args_t *args) {
   const char *ledger = cli_value(args, "ledger");
   tacit_page_kind_t kind;
   char *text;
@@ -85,4 +85,4 @@ const cli_command_t cli_statement = {
                 "--ledger clinic.ledger --out clinic.html\n"
                 "  tacit statement --ledger clinic.ledger --out clinic.json\n",
     .options = options,
-    .run = run};
+    .run = run_statement};

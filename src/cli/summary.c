@@ -35,7 +35,7 @@ static int print_table(const cli_args_t *args, const tacit_report_read_t *read) 
   return CLI_OK;
 }
 
-static int run(const cli_args_t *args) {
+static int run_summary(const cli_args_t *args) {
   tacit_report_read_t read;
   tacit_error_t err;
   int status;
@@ -60,4 +60,4 @@ const cli_command_t cli_summary = {
         "sample sizes and R-hat of each parameter. Draws are released already: summaries cost no privacy.",
     .examples = "  tacit summary fit/\n  tacit summary fit/ --json\n",
     .options = options,
-    .run = run};
+    .run = run_summary};

@@ -29,7 +29,7 @@ static tacit_status_t write_all(const char *out, const char *csv, const char *js
   return status;
 }
 
-static int run(const cli_args_t *args) {
+static int run_synthesize(const cli_args_t *args) {
   static const char *const required[] = {"out"};
   tacit_synthesis_settings_t settings = {.n_sets = 1, .seed = 1};
   size_t seed = 1;
@@ -90,4 +90,4 @@ const cli_command_t cli_synthesize = {
                 "  tacit infer --statistic margins.yaml --out post/ && tacit synthesize post/ --sets 100 "
                 "--out rows.csv\n",
     .options = options,
-    .run = run};
+    .run = run_synthesize};

@@ -12,7 +12,7 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /* How many of the bytes from `at` on are digits (or letters), at most `most`. */
-static size_t run(const char *text, size_t n, size_t at, bool (*is)(char), size_t most) {
+static size_t run_look(const char *text, size_t n, size_t at, bool (*is)(char), size_t most) {
   size_t length = 0;
   while (at + length < n && length < most && is(text[at + length])) {
     length++;
@@ -22,25 +22,25 @@ static size_t run(const char *text, size_t n, size_t at, bool (*is)(char), size_
 
 /* 31.12.1999, 12/31/99, 1999-12-31, 31-Dec-1999, with or without a time; 23:59. */
 static bool is_date(const char *text, size_t n) {
-  size_t at = run(text, n, 0, is_digit, 4);
+  size_t at = run_look(text, n, 0, is_digit, 4);
   if (at == 0 || at == n) {
     return false;
   }
   char separator = text[at++];
   if (separator == ':') {
-    return at <= 3 && run(text, n, at, is_digit, 2) == 2 && (at + 2 == n || text[at + 2] == ':');
+    return at <= 3 && run_look(text, n, at, is_digit, 2) == 2 && (at + 2 == n || text[at + 2] == ':');
   }
-  size_t digits = run(text, n, at, is_digit, 2), letters = run(text, n, at, is_letter, 9);
+  size_t digits = run_look(text, n, at, is_digit, 2), letters = run_look(text, n, at, is_letter, 9);
   at += digits > 0 ? digits : letters;
   bool is_month = digits > 0 || letters >= 3;
   if (strchr("-/.", separator) == NULL || separator == '\0' || !is_month || at >= n ||
       text[at++] != separator) {
     return false;
   }
-  size_t year = run(text, n, at, is_digit, 4);
+  size_t year = run_look(text, n, at, is_digit, 4);
   at += year;
   return year > 0 &&
-         (at == n || ((text[at] == ' ' || text[at] == 'T') && run(text, n, at + 1, is_digit, 2) > 0));
+         (at == n || ((text[at] == ' ' || text[at] == 'T') && run_look(text, n, at + 1, is_digit, 2) > 0));
 }
 
 static bool is_word(const char *text, size_t n, const char *const *words, size_t n_words) {

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "data/data_internal.h"
 
-static tacit_status_t refuse(tacit_reader_t *reader, tacit_error_t *err) {
+static tacit_status_t refuse_no_stat_file(tacit_reader_t *reader, tacit_error_t *err) {
   const char *path = reader->source.path;
   return tacit_error_set(err, TACIT_ERR_STATE, path,
                          "%s: this program was built without ReadStat, which reads SAS, SPSS and Stata "
@@ -22,4 +22,4 @@ bool tacit_is_stat_file(const char *path) {
   return found;
 }
 
-const tacit_reader_kind_t tacit_reader_stat = {.open = refuse};
+const tacit_reader_kind_t tacit_reader_stat = {.open = refuse_no_stat_file};

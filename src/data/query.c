@@ -41,7 +41,7 @@ static bool begins_with(const char *text, const char *word) {
          text[n] == '-' || text[n] == '\'';
 }
 
-static tacit_status_t check(char *text, tacit_error_t *err) {
+static tacit_status_t check_query(char *text, tacit_error_t *err) {
   static const char *const words[] = {"select", "with", "values", "table"};
   size_t n = strlen(text);
   while (n > 0 && (is_space(text[n - 1]) || (text[n - 1] == ';' && memchr(text, ';', n - 1) == NULL))) {
@@ -84,7 +84,7 @@ tacit_status_t tacit_query_read(const char *query, char **text, tacit_error_t *e
     *text = tacit_strdup(query);
     status = *text != NULL ? TACIT_OK : tacit_error_memory(err);
   }
-  TACIT_THEN(status, check(*text, err));
+  TACIT_THEN(status, check_query(*text, err));
   if (status != TACIT_OK) {
     tacit_free(*text);
     *text = NULL;

@@ -43,7 +43,8 @@ def fit(out, relation="substitute", method="noise-aware", ledger=LEDGER, draws=4
 
 
 def new_ledger(relation="substitute"):
-    pathlib.Path(LEDGER).unlink(missing_ok=True)
+    for end in ("", "-journal", "-wal", "-shm"):  # of a spend that was killed in the middle, too
+        pathlib.Path(LEDGER + end).unlink(missing_ok=True)
     assert tacit("ledger", "init", LEDGER, "--data-id", "people", "--epsilon", "1e6", "--delta", "1e-5", "--relation", relation).returncode == 0
 
 

@@ -66,7 +66,7 @@ static bool is_pure(const question_t *question) {
   return !question->is_epsilon_given && question->delta >= 0 && question->delta <= 0;
 }
 
-static tacit_status_t check(const question_t *question, tacit_error_t *err) {
+static tacit_status_t check_accountant(const question_t *question, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
   if (question->is_epsilon_given) {
     status = tacit_epsilon_check(question->epsilon, err);
@@ -417,7 +417,7 @@ static tacit_status_t ask(const tacit_accountant_t *accountant, question_t *ques
   question->options =
       options != NULL ? *options : (tacit_account_options_t){.relation = TACIT_RELATION_SUBSTITUTE};
   question->bellman = given != NULL ? given : &own;
-  tacit_status_t status = check(question, err);
+  tacit_status_t status = check_accountant(question, err);
   TACIT_THEN(status, chosen->answer(question, guarantee, err));
   tacit_bellman_clear(&own);
   question->bellman = given;

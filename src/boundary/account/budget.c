@@ -127,7 +127,8 @@ static double spent_after(const tacit_budget_t *budget, const tacit_event_t *eve
 }
 
 /* event does not fit: say how many of its kind would, by the very check that a charge must pass. */
-static tacit_status_t refuse(const tacit_budget_t *budget, const tacit_event_t *event, tacit_error_t *err) {
+static tacit_status_t refuse_budget(const tacit_budget_t *budget, const tacit_event_t *event,
+                                    tacit_error_t *err) {
   uint64_t room = 0, excess = event->count;
   tacit_event_t fewer = *event;
   tacit_exact_sum_t gaussian;
@@ -355,7 +356,7 @@ tacit_status_t tacit_budget_charge_all(tacit_budget_t *budget, const tacit_event
   tacit_exact_sum_t gaussian;
   double after = spent_after(budget, events, n_events, &gaussian);
   if (!(after <= budget->rho)) {
-    return n_events == 1 ? refuse(budget, events, err)
+    return n_events == 1 ? refuse_budget(budget, events, err)
                          : tacit_error_set(err, TACIT_ERR_BUDGET, "epsilon",
                                            "these %zu events exceed the budget", n_events);
   }

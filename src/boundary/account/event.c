@@ -239,7 +239,7 @@ static bool is_valid(const key_t *key, double value, bool allows_limits) {
          (!must_be_whole || value == floor(value));
 }
 
-static tacit_status_t check(const tacit_event_t *event, bool allows_limits, tacit_error_t *err) {
+static tacit_status_t check_event(const tacit_event_t *event, bool allows_limits, tacit_error_t *err) {
   char number[TACIT_NUMBER_SIZE];
   const form_t *form = form_of(event);
   if (form == NULL) {
@@ -273,11 +273,11 @@ static tacit_status_t check(const tacit_event_t *event, bool allows_limits, taci
 }
 
 tacit_status_t tacit_event_check(const tacit_event_t *event, tacit_error_t *err) {
-  return check(event, false, err);
+  return check_event(event, false, err);
 }
 
 tacit_status_t tacit_event_check_limits(const tacit_event_t *event, tacit_error_t *err) {
-  return check(event, true, err);
+  return check_event(event, true, err);
 }
 
 bool tacit_event_is_scaled(const tacit_event_t *event) {

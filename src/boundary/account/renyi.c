@@ -23,7 +23,7 @@ typedef struct sum {
   size_t n;
 } sum_t;
 
-static tacit_status_t refuse(const tacit_event_t *event, const char *method, tacit_error_t *err) {
+static tacit_status_t refuse_renyi(const tacit_event_t *event, const char *method, tacit_error_t *err) {
   char text[TACIT_EVENT_TEXT_SIZE];
   tacit_event_format(event, text);
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, "event", "accountant %s has no proven bound for %s", method,
@@ -210,7 +210,7 @@ static tacit_status_t sum_init(sum_t *sum, const tacit_event_t *events, size_t n
     curve->is_mixture = is_mixture(&events[i], relation);
     curve->is_opposed = relation == TACIT_RELATION_SUBSTITUTE;
     if (!has_renyi(&events[i])) {
-      status = refuse(&events[i], method, err);
+      status = refuse_renyi(&events[i], method, err);
     } else if (has_table(&events[i]) || curve->is_mixture) {
       status = tacit_pair_init(&curve->pair, &events[i], relation, TACIT_DIRECTION_REMOVE, err);
     } else if (tacit_event_is_bit(&events[i])) {
@@ -323,7 +323,7 @@ tacit_status_t tacit_moments_bound(const tacit_event_t *events, size_t n_events,
                                    tacit_error_t *err) {
   for (size_t i = 0; i < n_events; i++) {
     if (events[i].kind != TACIT_EVENT_GAUSSIAN) {
-      return refuse(&events[i], "moments", err);
+      return refuse_renyi(&events[i], "moments", err);
     }
   }
   sum_t sum;
@@ -379,7 +379,7 @@ tacit_status_t tacit_zcdp_total(const tacit_event_t *events, size_t n_events, do
     bool is_bare = tacit_event_is_bare(event);
     double each = event->sampling == TACIT_SAMPLING_NONE ? zcdp_of(event) : INFINITY;
     if (isinf(each) && !is_bare) {
-      return refuse(event, "zcdp", err);
+      return refuse_renyi(event, "zcdp", err);
     }
     tacit_exact_sum_add(
         &sum, fmax((double)tacit_event_whole_count(event) * each * (1 + 16 * DBL_EPSILON), DBL_MIN));

@@ -73,7 +73,7 @@ tacit_event_t tacit_product_event(const tacit_accept_rule_t *rule, double factor
   return event;
 }
 
-static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *message) {
+static tacit_status_t refuse_decide(tacit_error_t *err, const char *field, const char *message) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s", message);
 }
 
@@ -95,10 +95,11 @@ static tacit_status_t check_rule(const tacit_door_t *door, const tacit_accept_ru
   }
   if (rule->kind == TACIT_ACCEPT_ARCSINE && !(rule->kappa >= 0.05 && rule->kappa <= 2 && rule->cap > 0 &&
                                               rule->cap <= 0.999 && event->sensitivity >= 1e-5)) {
-    return refuse(err, "kappa",
-                  "the arcsine rule needs kappa from 0.05 to 2, a cap above 0 and at most 0.999, and steps "
-                  "that move the log ratio "
-                  "by 1e-5 or more");
+    return refuse_decide(
+        err, "kappa",
+        "the arcsine rule needs kappa from 0.05 to 2, a cap above 0 and at most 0.999, and steps "
+        "that move the log ratio "
+        "by 1e-5 or more");
   }
   return tacit_door_check(door, 1, err);
 }
@@ -152,18 +153,19 @@ tacit_status_t tacit_door_decide(tacit_door_t *door, const tacit_scalars_t *of,
   for (size_t k = 0; k < of->n_pairs; k++) {
     if (!(of->clips[k] <= tacit_ratio_clip(rule->max_bound) && of->clips[k] >= min_clip_units &&
           isfinite(correction[k]))) {
-      return refuse(err, "max_bound", "a decision's clip is beyond what its rule is charged for");
+      return refuse_decide(err, "max_bound", "a decision's clip is beyond what its rule is charged for");
     }
   }
   for (size_t k = 0; k < of->n_pairs; k++) {
     if (rule->kind == TACIT_ACCEPT_PROBIT && !(noise_sd(door, rule, of->clips[k]) <= 0x1p20)) {
-      return refuse(err, "sigma",
-                    "the noise of a probit decision, sigma times what a unit may move its log ratio by, is "
-                    "at most 2^20");
+      return refuse_decide(
+          err, "sigma",
+          "the noise of a probit decision, sigma times what a unit may move its log ratio by, is "
+          "at most 2^20");
     }
   }
   status = !of->is_sampled ? tacit_scalars_check(door, of, err)
-                           : refuse(err, "rate", "such decisions look at all records");
+                           : refuse_decide(err, "rate", "such decisions look at all records");
   TACIT_THEN(status, tacit_door_charge(door, &event, err));
   if (status == TACIT_OK) {
     tacit_scalars_sum(door, of);
@@ -290,15 +292,16 @@ static tacit_status_t check_product(tacit_door_t *door, const tacit_door_product
     }
   }
   if (!ok || tacit_door_has_units(door)) {
-    return refuse(err, "product", "decisions on products need finite numbers and one record a unit");
+    return refuse_decide(err, "product", "decisions on products need finite numbers and one record a unit");
   }
   if (rule->kind != TACIT_ACCEPT_BARKER && rule->kind != TACIT_ACCEPT_PENALTY) {
-    return refuse(err, "rule", "Langevin decisions are made by the barker or the penalty rule");
+    return refuse_decide(err, "rule", "Langevin decisions are made by the barker or the penalty rule");
   }
   if (!(rounding_of(of) <= 0x1p-32L * (long double)product_moves(of))) {
-    return refuse(err, "product",
-                  "a product's clips, or what is added to its sums, are so large beside what a record moves "
-                  "that rounding would show");
+    return refuse_decide(
+        err, "product",
+        "a product's clips, or what is added to its sums, are so large beside what a record moves "
+        "that rounding would show");
   }
   tacit_sizes_t sizes = sizes_of(of);
   tacit_probed_t probed = {door, of, &sizes};

@@ -103,8 +103,8 @@ bool tacit_door_is_full(const tacit_minibatch_rule_t *rule, double clip) {
   return !(size < rule->max_batch);
 }
 
-static tacit_status_t check(tacit_door_t *door, const tacit_scalars_t *of, const tacit_minibatch_rule_t *rule,
-                            tacit_error_t *err) {
+static tacit_status_t check_minibatch(tacit_door_t *door, const tacit_scalars_t *of,
+                                      const tacit_minibatch_rule_t *rule, tacit_error_t *err) {
   if (!(rule->max_bound > 0 && rule->max_bound <= 64 && rule->intensity >= 0x1p-20 &&
         rule->intensity <= 64)) {
     return tacit_error_set(
@@ -131,7 +131,7 @@ tacit_status_t tacit_door_decide_minibatch(tacit_door_t *door, const tacit_scala
                                            const tacit_minibatch_rule_t *rule, double correction,
                                            bool *accepted, tacit_error_t *err) {
   *accepted = false;
-  tacit_status_t status = check(door, of, rule, err);
+  tacit_status_t status = check_minibatch(door, of, rule, err);
   if (status != TACIT_OK) {
     return status;
   }

@@ -47,7 +47,7 @@ static tacit_status_t check_absent(const char *path, tacit_error_t *err) {
 
 /* ---- contents ---- */
 
-static tacit_status_t check(const tacit_ledger_terms_t *terms, tacit_error_t *err) {
+static tacit_status_t check_create(const tacit_ledger_terms_t *terms, tacit_error_t *err) {
   tacit_budget_t *budget;
   if (terms->data_id == NULL || terms->data_id[0] == '\0' || strlen(terms->data_id) > TACIT_LEDGER_MAX_TEXT) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data_id",
@@ -203,7 +203,7 @@ static tacit_status_t give_name(const char *temporary, const char *path, tacit_e
 
 tacit_status_t tacit_ledger_create(const char *path, const tacit_ledger_terms_t *terms, tacit_error_t *err) {
   tacit_text_t temporary = {0};
-  tacit_status_t status = check(terms, err);
+  tacit_status_t status = check_create(terms, err);
   TACIT_THEN(status, check_absent(path, err));
   TACIT_THEN(status, claim_temporary(path, &temporary, err));
   if (status == TACIT_OK) {

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "ledger/ledger_internal.h"
 
-static tacit_status_t check(const tacit_ledger_t *ledger, const tacit_ledger_state_t *state,
-                            tacit_relation_t relation, tacit_error_t *err) {
+static tacit_status_t check_migrate(const tacit_ledger_t *ledger, const tacit_ledger_state_t *state,
+                                    tacit_relation_t relation, tacit_error_t *err) {
   tacit_relation_t own = tacit_budget_relation(state->budget);
   return own == relation
              ? TACIT_OK
@@ -39,7 +39,7 @@ static tacit_status_t migrate(tacit_ledger_t *ledger, tacit_relation_t relation,
     return status;
   }
   status = tacit_state_read(ledger, &header, &totals, &state, err);
-  TACIT_THEN(status, check(ledger, &state, relation, err));
+  TACIT_THEN(status, check_migrate(ledger, &state, relation, err));
   TACIT_THEN(status, make_tables(ledger, err));
   TACIT_THEN(status, tacit_unit_append(ledger, &header, &totals, unit, max_rows, err));
   TACIT_THEN(status, tacit_totals_create(ledger, &totals, err));

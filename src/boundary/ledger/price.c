@@ -85,8 +85,9 @@ double tacit_ledger_price(const tacit_event_t *events, size_t n_events, double d
   return epsilon;
 }
 
-static tacit_status_t refuse(const tacit_ledger_t *ledger, const tacit_budget_t *budget, double epsilon_left,
-                             const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
+static tacit_status_t refuse_price(const tacit_ledger_t *ledger, const tacit_budget_t *budget,
+                                   double epsilon_left, const tacit_event_t *events, size_t n_events,
+                                   tacit_error_t *err) {
   char numbers[4][TACIT_NUMBER_SIZE], more[160];
   double epsilon = tacit_budget_epsilon(budget), delta = tacit_budget_delta(budget);
   if (tacit_events_are_plain(events, n_events)) {
@@ -107,6 +108,6 @@ tacit_status_t tacit_state_charge(const tacit_ledger_t *ledger, tacit_ledger_sta
                                   const tacit_event_t *events, size_t n_events, tacit_error_t *err) {
   double epsilon_left = tacit_ledger_epsilon_left(state);
   tacit_status_t status = charge(state->budget, events, n_events, err);
-  return status == TACIT_ERR_BUDGET ? refuse(ledger, state->budget, epsilon_left, events, n_events, err)
+  return status == TACIT_ERR_BUDGET ? refuse_price(ledger, state->budget, epsilon_left, events, n_events, err)
                                     : status;
 }

@@ -130,8 +130,8 @@ static int64_t discrete_gaussian(tacit_noise_t *noise, exact_variance_t of) {
   return 0;
 }
 
-static tacit_status_t check(const tacit_noise_t *noise, double scale, double least, double most,
-                            tacit_error_t *err) {
+static tacit_status_t check_exact_discrete(const tacit_noise_t *noise, double scale, double least,
+                                           double most, tacit_error_t *err) {
   if (!(scale >= least && scale <= most)) {
     return tacit_error_set(
         err, TACIT_ERR_ARGUMENT, "scale",
@@ -156,7 +156,7 @@ static tacit_status_t finish(const tacit_noise_t *noise, tacit_status_t status, 
 
 tacit_status_t tacit_noise_rounded_laplace(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
                                            tacit_error_t *err) {
-  tacit_status_t status = check(noise, scale, 1, 0x1p52, err);
+  tacit_status_t status = check_exact_discrete(noise, scale, 1, 0x1p52, err);
   uint64_t end = tacit_noise_end(noise, n, TACIT_LAPLACE_WORK);
   for (size_t i = 0; status == TACIT_OK && tacit_noise_goes_on(noise, i >= n, end); i++) {
     int64_t draw = rounded_laplace(noise, take_apart(scale));
@@ -169,7 +169,7 @@ tacit_status_t tacit_noise_rounded_laplace(tacit_noise_t *noise, double scale, s
 
 tacit_status_t tacit_noise_discrete_laplace(tacit_noise_t *noise, double scale, size_t n, int64_t *out,
                                             tacit_error_t *err) {
-  tacit_status_t status = check(noise, scale, 0x1p-8, 0x1p52, err);
+  tacit_status_t status = check_exact_discrete(noise, scale, 0x1p-8, 0x1p52, err);
   uint64_t end = tacit_noise_end(noise, n, TACIT_DISCRETE_WORK);
   for (size_t i = 0; status == TACIT_OK && tacit_noise_goes_on(noise, i >= n, end); i++) {
     int64_t draw = discrete_laplace(noise, take_apart(scale));
@@ -182,7 +182,7 @@ tacit_status_t tacit_noise_discrete_laplace(tacit_noise_t *noise, double scale, 
 
 tacit_status_t tacit_noise_discrete_gaussian(tacit_noise_t *noise, double sigma, size_t n, int64_t *out,
                                              tacit_error_t *err) {
-  tacit_status_t status = check(noise, sigma, 0x1p-4, 0x1p26, err);
+  tacit_status_t status = check_exact_discrete(noise, sigma, 0x1p-4, 0x1p26, err);
   uint64_t end = tacit_noise_end(noise, n, TACIT_DISCRETE_WORK);
   for (size_t i = 0; status == TACIT_OK && tacit_noise_goes_on(noise, i >= n, end); i++) {
     int64_t draw = discrete_gaussian(noise, exact_variance(sigma));

@@ -105,7 +105,7 @@ void tacit_noise_free(tacit_noise_t *noise) {
 
 bool tacit_noise_is_secret(const tacit_noise_t *noise) { return noise->is_secret; }
 
-static tacit_status_t check(const tacit_noise_t *noise, double sd, tacit_error_t *err) {
+static tacit_status_t check_noise(const tacit_noise_t *noise, double sd, tacit_error_t *err) {
   if (!(sd >= 0x1p-20 && sd <= 0x1p52)) {
     return tacit_error_set(
         err, TACIT_ERR_ARGUMENT, "sd",
@@ -117,7 +117,7 @@ static tacit_status_t check(const tacit_noise_t *noise, double sd, tacit_error_t
 
 tacit_status_t tacit_noise_rounded_gaussian(tacit_noise_t *noise, double sd, size_t n, int64_t *out,
                                             tacit_error_t *err) {
-  tacit_status_t status = check(noise, sd, err);
+  tacit_status_t status = check_noise(noise, sd, err);
   if (status == TACIT_OK) {
     exact_scale_t scale = exact_scale(sd);
     uint64_t end = tacit_noise_end(noise, n, TACIT_NORMAL_WORK);

@@ -26,7 +26,7 @@ static double n_values_of(const tacit_cells_t *cells, size_t j) {
   return is_given(cells, j) ? 1 : c[j].upper - c[j].lower + 1;
 }
 
-static tacit_status_t refuse(tacit_error_t *err, const char *what) {
+static tacit_status_t refuse_cells(tacit_error_t *err, const char *what) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method", "%s", what);
 }
 
@@ -39,7 +39,7 @@ static tacit_status_t choose_column(tacit_cells_t *cells, tacit_error_t *err) {
       continue;
     }
     if (!c[j].is_integer && cells->is_real) {
-      return refuse(
+      return refuse_cells(
           err, "the records have several real numbers: their cells would take an integral over all of them");
     }
     if (!c[j].is_integer || cells->long_column == SIZE_MAX ||
@@ -57,7 +57,7 @@ static tacit_status_t choose_column(tacit_cells_t *cells, tacit_error_t *err) {
     n_combinations *= j != cells->long_column ? n_values_of(cells, j) : 1;
   }
   if (!(n_combinations <= TACIT_POPULATION_MAX_CELLS)) {
-    return refuse(
+    return refuse_cells(
         err,
         "the whole numbers of a record have more than 65536 values together: give them bounds, or fewer");
   }
@@ -189,8 +189,9 @@ static void add_piece(cutter_t *c, double from, double to, const double *key) {
     return;
   }
   if (cells->n_pieces == TACIT_POPULATION_MAX_CELLS) {
-    c->status = refuse(c->err, "the statistics take more than 65536 values, as a sum of a real number does: "
-                               "they have to take finitely many, sum(cut(x, {1, 2, 3}))");
+    c->status =
+        refuse_cells(c->err, "the statistics take more than 65536 values, as a sum of a real number does: "
+                             "they have to take finitely many, sum(cut(x, {1, 2, 3}))");
     return;
   }
   if (cells->n_pieces == cells->piece_capacity) {

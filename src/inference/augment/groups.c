@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "augment/population_internal.h"
 
-static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *what) {
+static tacit_status_t refuse_groups(tacit_error_t *err, const char *field, const char *what) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s", what);
 }
 
@@ -39,7 +39,7 @@ static tacit_status_t take(tacit_population_run_t *run, const tacit_published_st
   size_t n = of.statistic != NULL ? of.statistic->n_values : 1;
   *made = (tacit_released_t){.statistic = of.statistic, .groups = p->groups, .first = (uint32_t)run->n_sums};
   if (p->groups == 0 || (run->n_groups < TACIT_MAX_GROUPS && p->groups >> run->n_groups != 0)) {
-    return refuse(err, of.name, "a release is of no group of records, or of one that there is not");
+    return refuse_groups(err, of.name, "a release is of no group of records, or of one that there is not");
   }
   if (p->noisy.n_values != n) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, of.name, "%s: %zu values were given, and it has %zu",
@@ -82,11 +82,11 @@ static tacit_status_t take_exact(tacit_population_run_t *run, const tacit_releas
   for (; !has(r->groups, g); g++) {
   }
   if (r->groups >> g != 1) {
-    return refuse(err, r->statistic->name,
-                  "counts without noise, and of answers, are of one group of records");
+    return refuse_groups(err, r->statistic->name,
+                         "counts without noise, and of answers, are of one group of records");
   }
   if (run->groups[g].exact != NULL) {
-    return refuse(
+    return refuse_groups(
         err, r->statistic->name,
         "two tables of the same records without noise, or of answers: publish them as one, count(a, b)");
   }
@@ -136,17 +136,18 @@ static tacit_status_t see(tacit_population_run_t *run, size_t g, tacit_error_t *
   }
   return group->as->n_records <= 2147483647 && (group->as->n_records > 0 || of_n)
              ? TACIT_OK
-             : refuse(err, "n",
-                      "the number of records is from 1 to 2^31 - 1, or unknown with a release of its own");
+             : refuse_groups(
+                   err, "n",
+                   "the number of records is from 1 to 2^31 - 1, or unknown with a release of its own");
 }
 
 tacit_status_t tacit_groups_collect(tacit_population_run_t *run, size_t n_groups, const tacit_group_t *groups,
                                     size_t n_published, const tacit_published_statistic_t *published,
                                     tacit_error_t *err) {
   if (n_groups < 1 || n_groups > TACIT_MAX_GROUPS || n_published < 1) {
-    return refuse(err, "statistic",
-                  n_published < 1 ? "nothing was published of the program's statistics"
-                                  : "there are 1 to 64 groups of records");
+    return refuse_groups(err, "statistic",
+                         n_published < 1 ? "nothing was published of the program's statistics"
+                                         : "there are 1 to 64 groups of records");
   }
   run->released = tacit_alloc_zero(n_published, sizeof *run->released);
   run->groups = tacit_alloc_zero(n_groups, sizeof *run->groups);
@@ -278,7 +279,7 @@ static tacit_status_t cut_group(tacit_population_run_t *run, tacit_population_gr
   tacit_free(next);
   return ok ? TACIT_OK
          : group->n_cells > TACIT_POPULATION_MAX_CELLS
-             ? refuse(err, "statistic", "the cells times the answers of a record are more than 65536")
+             ? refuse_groups(err, "statistic", "the cells times the answers of a record are more than 65536")
              : tacit_error_memory(err);
 }
 

@@ -434,7 +434,7 @@ static bool find_start(tacit_population_chain_t *c) {
   return best > -INFINITY;
 }
 
-static tacit_status_t refuse(tacit_population_chain_t *c) {
+static tacit_status_t refuse_latent(tacit_population_chain_t *c) {
   return tacit_error_set(&c->outcome->err, TACIT_ERR_ARGUMENT, "model", "%s",
                          c->latent->is_misplaced
                              ? "a statistic of a record is no finite number, or beyond what its ints are "
@@ -453,7 +453,7 @@ tacit_status_t tacit_latent_begin(tacit_population_chain_t *c) {
     draw_base(c, c->rng, l->base + b * l->block);
   }
   if (!find_start(c) || !of_base(c) || !refresh(c)) {
-    return refuse(c);
+    return refuse_latent(c);
   }
   tacit_trajectory_start_at(c->walk);
   return TACIT_OK;
@@ -476,7 +476,7 @@ tacit_status_t tacit_latent_step(tacit_population_chain_t *c, double *accept) {
     ok = ok && of_base(c);
   }
   if (!ok) {
-    return refuse(c);
+    return refuse_latent(c);
   }
   tacit_trajectory_refresh(c->walk);
   *accept = tacit_trajectory_step(c->walk, c->rng);

@@ -79,8 +79,8 @@ static void update_theta(state_t *s) {
   }
 }
 
-static tacit_status_t check(const tacit_augment_plugin_t *p, size_t n_records,
-                            const tacit_augment_settings_t *settings, tacit_error_t *err) {
+static tacit_status_t check_plugin(const tacit_augment_plugin_t *p, size_t n_records,
+                                   const tacit_augment_settings_t *settings, tacit_error_t *err) {
   bool is_complete =
       p->draw_record != NULL && p->statistic != NULL && p->log_noise != NULL && p->log_density != NULL;
   bool ok = is_complete && p->start != NULL && p->width != NULL && p->values != NULL && p->n_theta >= 1 &&
@@ -182,7 +182,7 @@ tacit_status_t tacit_augment_with_plugin(const tacit_augment_plugin_t *plugin, s
   *draws = (tacit_draws_t){0};
   double proposed = 0, accepted = 0, least = 0;
   bool is_complete = true;
-  tacit_status_t status = check(plugin, n_records, settings, err);
+  tacit_status_t status = check_plugin(plugin, n_records, settings, err);
   TACIT_THEN(status, tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
                                       plugin->n_theta, err));
   draws->n_saved = status == TACIT_OK ? draws->n_warmup + draws->n_draws : 0;

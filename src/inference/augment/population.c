@@ -440,7 +440,7 @@ static tacit_status_t run_all(tacit_population_run_t *run, tacit_augment_result_
   return status;
 }
 
-static tacit_status_t check(const tacit_augment_settings_t *s, tacit_error_t *err) {
+static tacit_status_t check_population(const tacit_augment_settings_t *s, tacit_error_t *err) {
   if (s->n_chains < 1 || s->n_draws < 1 || s->thin < 1 || s->n_threads < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "draws",
                            "chains, draws, thin and threads must be at least 1");
@@ -499,7 +499,7 @@ static tacit_status_t augment(tacit_population_run_t *run, size_t n_groups, cons
   run->chains.begin = begin_task;
   run->chains.advance = advance;
   *draws = (tacit_draws_t){0};
-  tacit_status_t status = check(s, err);
+  tacit_status_t status = check_population(s, err);
   TACIT_THEN(status, tacit_groups_collect(run, n_groups, groups, n_published, published, err));
   TACIT_THEN(status, choose(run, err));
   status = status == TACIT_OK && run->table != NULL ? tacit_table_list_values(run, err) : status;

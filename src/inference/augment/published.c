@@ -119,7 +119,7 @@ double tacit_noise_distribution_log_lik(const tacit_noise_distribution_t *distri
 
 /* ---- checks ---- */
 
-static tacit_status_t refuse(tacit_error_t *err, const char *name, const char *what) {
+static tacit_status_t refuse_published(tacit_error_t *err, const char *name, const char *what) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, name, "%s: %s", name, what);
 }
 
@@ -155,45 +155,49 @@ static tacit_status_t check_after(const tacit_noise_distribution_t *distribution
   const tacit_noisy_t *p = &distribution->as;
   bool is_moved = isfinite(p->lower) || isfinite(p->upper);
   if (!(p->rounded >= 0) || !isfinite(p->rounded)) {
-    return refuse(err, of->name, "rounded: a value above 0, of which published values are multiples");
+    return refuse_published(err, of->name,
+                            "rounded: a value above 0, of which published values are multiples");
   }
   if (!(p->lower < p->upper)) {
-    return refuse(err, of->name, "clamped: two bounds, the lower one first");
+    return refuse_published(err, of->name, "clamped: two bounds, the lower one first");
   }
   if (p->rounded > 0 && (!is_multiple(p->lower, p->rounded) || !is_multiple(p->upper, p->rounded) ||
                          !is_multiple(p->suppressed, p->rounded))) {
-    return refuse(err, of->name, "the bounds of `clamped`, and `suppressed`, must be multiples of `rounded`");
+    return refuse_published(err, of->name,
+                            "the bounds of `clamped`, and `suppressed`, must be multiples of `rounded`");
   }
   if (!(p->suppressed >= 0) || !isfinite(p->suppressed) ||
       (is_discrete(distribution) && p->suppressed > floor(p->suppressed))) {
-    return refuse(err, of->name,
-                  "suppressed: a value above 0 below which values were withheld, whole under discrete noise");
+    return refuse_published(
+        err, of->name,
+        "suppressed: a value above 0 below which values were withheld, whole under discrete noise");
   }
   if (p->adds_up &&
       (p->rounded > 0 || is_moved || p->suppressed > 0 || is_discrete(distribution) || !of->is_count)) {
-    return refuse(err, of->name,
-                  "adds_up goes with counts under gaussian or laplace noise that were neither rounded nor "
-                  "clamped nor withheld");
+    return refuse_published(
+        err, of->name,
+        "adds_up goes with counts under gaussian or laplace noise that were neither rounded nor "
+        "clamped nor withheld");
   }
   return TACIT_OK;
 }
 
-static tacit_status_t check(const tacit_noise_distribution_t *distribution, const tacit_measured_t *of,
-                            tacit_error_t *err) {
+static tacit_status_t check_published(const tacit_noise_distribution_t *distribution,
+                                      const tacit_measured_t *of, tacit_error_t *err) {
   const tacit_noisy_t *p = &distribution->as;
   if (!(p->scale > 0) || !isfinite(p->scale)) {
-    return refuse(err, of->name, "the scale of the noise must be above 0");
+    return refuse_published(err, of->name, "the scale of the noise must be above 0");
   }
   if (of->statistic != NULL && of->statistic->is_quantile) {
-    return refuse(err, of->name, "a quantile is published by mechanism exponential");
+    return refuse_published(err, of->name, "a quantile is published by mechanism exponential");
   }
   if (is_discrete(distribution) && !of->is_integer) {
-    return refuse(err, of->name,
-                  "discrete noise goes with a statistic of whole numbers: counts, or a sum of ints");
+    return refuse_published(
+        err, of->name, "discrete noise goes with a statistic of whole numbers: counts, or a sum of ints");
   }
   if (is_discrete(distribution) && p->rounded > 0 &&
       (p->rounded > floor(p->rounded) || fmod(p->rounded, 2) < 1 || p->rounded > 1e5)) {
-    return refuse(
+    return refuse_published(
         err, of->name,
         "under discrete noise `rounded` is an odd whole number up to 1e5: else halves could go either way");
   }
@@ -210,7 +214,7 @@ static tacit_status_t check_exact(const tacit_noise_distribution_t *distribution
   const tacit_noisy_t *p = &distribution->as;
   if (of->statistic == NULL || !of->is_count || of->statistic->is_quantile || p->rounded > 0 ||
       p->suppressed > 0 || p->adds_up || isfinite(p->lower) || isfinite(p->upper)) {
-    return refuse(
+    return refuse_published(
         err, of->name,
         "mechanisms none and randomised-response go with counts, which nothing was done to afterwards");
   }
@@ -228,7 +232,7 @@ static tacit_status_t check_exact(const tacit_noise_distribution_t *distribution
       sum += share >= 0 && share <= 1 ? share : NAN;
     }
     if (!(fabs(sum - 1) < 1e-9)) {
-      return refuse(
+      return refuse_published(
           err, of->name,
           "probabilities of the answers of a record, a row of the channel, lie in [0, 1] and add up to 1");
     }
@@ -241,12 +245,13 @@ static tacit_status_t choose(tacit_noise_distribution_t *distribution, const tac
                              tacit_error_t *err) {
   const tacit_noisy_t *p = &distribution->as;
   if (of->statistic == NULL || !of->statistic->is_quantile) {
-    return refuse(err, of->name, "mechanism exponential goes with a statistic quantile(x, q, {candidates})");
+    return refuse_published(err, of->name,
+                            "mechanism exponential goes with a statistic quantile(x, q, {candidates})");
   }
   if (!(p->scale > 0) || !isfinite(p->scale) || p->rounded > 0 || p->suppressed > 0 || p->adds_up ||
       isfinite(p->lower) || isfinite(p->upper)) {
-    return refuse(err, of->name,
-                  "mechanism exponential has a scale above 0, and nothing is done to what it chose");
+    return refuse_published(
+        err, of->name, "mechanism exponential has a scale above 0, and nothing is done to what it chose");
   }
   distribution->is_joint = true;
   distribution->quantile = of->statistic->quantile;
@@ -266,7 +271,8 @@ static tacit_status_t make_tail(tacit_noise_distribution_t *distribution, const 
                                 tacit_error_t *err) {
   double scale = distribution->as.scale, n = ceil(38 * scale) + 2;
   if (n > MAX_TAIL) {
-    return refuse(err, name, "clamped values under discrete gaussian noise: the scale is at most 1e5");
+    return refuse_published(err, name,
+                            "clamped values under discrete gaussian noise: the scale is at most 1e5");
   }
   distribution->n_tail = (size_t)n;
   distribution->tail = tacit_alloc(distribution->n_tail, sizeof *distribution->tail);
@@ -294,7 +300,7 @@ tacit_status_t tacit_noise_distribution_init(tacit_noise_distribution_t *distrib
       published->adds_up &&
       published->noise == TACIT_RELEASE_LAPLACE; /* gaussian: the shift is independent of what is left */
   tacit_status_t status =
-      distribution->is_exact ? check_exact(distribution, of, err) : check(distribution, of, err);
+      distribution->is_exact ? check_exact(distribution, of, err) : check_published(distribution, of, err);
   bool has_tails = isfinite(published->lower) || isfinite(published->upper) || published->suppressed > 0;
   return status == TACIT_OK && has_tails && published->noise == TACIT_RELEASE_DISCRETE_GAUSSIAN
              ? make_tail(distribution, of->name, err)

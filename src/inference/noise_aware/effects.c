@@ -303,7 +303,7 @@ static double iterate(const walk_t *w, size_t index, size_t row, bool is_kept, t
 }
 
 /* All chains side by side, so that what is done when somebody interrupts is the same of each. */
-static void run(const walk_t *w, tacit_draws_t *draws) {
+static void run_effects(const walk_t *w, tacit_draws_t *draws) {
   const tacit_noise_aware_settings_t *settings = w->start->settings;
   size_t thin = settings->thin, n_iterations = draws->n_warmup + draws->n_draws * thin;
   double accepted = 0;
@@ -367,7 +367,7 @@ tacit_status_t tacit_effects_walk(const tacit_effects_start_t *start, tacit_draw
     status = begin(&w, &w.chains[c], c, err);
   }
   if (status == TACIT_OK && n_before > 0) {
-    run(&w, &drawn);
+    run_effects(&w, &drawn);
   }
   for (size_t c = 0; w.chains != NULL && c < draws->n_chains; c++) {
     tacit_rng_free(w.chains[c].rng);

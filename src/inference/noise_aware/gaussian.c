@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void check(tacit_gaussian_t *g) {
+static void check_gaussian(tacit_gaussian_t *g) {
   tacit_evidence_t *evidence = g->settings->evidence;
   if (evidence == NULL) {
     return;
@@ -173,7 +173,7 @@ tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parame
     status = tacit_linear_walk(&g->posterior, settings, draws, g->mean, g->cov, err);
   }
   if (status == TACIT_OK) {
-    check(g);
+    check_gaussian(g);
     compare_to_none(g, draws);
   }
   if (settings->effects != NULL) {

@@ -157,8 +157,8 @@ static void compare_to_none(const linear_sites_t *all, const tacit_aware_togethe
 }
 
 /* What is worst at a site is told of all. */
-static void check(const linear_sites_t *all, const tacit_aware_together_t *of, const double *mean,
-                  const double *cov, const tacit_draws_t *draws) {
+static void check_gaussian_sites(const linear_sites_t *all, const tacit_aware_together_t *of,
+                                 const double *mean, const double *cov, const tacit_draws_t *draws) {
   double mean_noise = 0, units = 0, eigenvalue = INFINITY, doubt = 0;
   tacit_evidence_t *evidence = of->settings->evidence;
   for (size_t i = 0; i < of->n; i++) {
@@ -198,7 +198,7 @@ tacit_status_t tacit_gaussian_combine(const tacit_noise_aware_settings_t *settin
     status = tacit_aware_together(together, draws, mean, cov, err);
   }
   if (status == TACIT_OK) {
-    check(&all, together, mean, cov, draws);
+    check_gaussian_sites(&all, together, mean, cov, draws);
   }
   clear(&all);
   return status;

@@ -39,7 +39,7 @@ static double *take(request_t *r, const char *name, size_t n) {
   return is_there ? part->values : &none;
 }
 
-static tacit_status_t refuse(const request_t *r) {
+static tacit_status_t refuse_serve(const request_t *r) {
   return tacit_error_set(
       r->err, TACIT_ERR_SYNTAX, "request",
       "a pass is asked for, \"%.31s\", that is none of this model and method, or not whole", r->asked->label);
@@ -60,7 +60,7 @@ static tacit_status_t serve_moments(request_t *r) {
   return is_fine(r, triangle(r->d))
              ? tacit_aware_release_moments(r->curator, &r->settings, r->asked->noise_multiplier, whiten,
                                            radius, r->out, &r->noise_sd, r->err)
-             : refuse(r);
+             : refuse_serve(r);
 }
 
 typedef tacit_status_t (*release_at)(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
@@ -74,7 +74,7 @@ static tacit_status_t serve_point(request_t *r, release_at make, size_t n_values
                             .cap = find(r, "cap") != NULL ? take(r, "cap", 1) : NULL};
   return is_fine(r, n_values)
              ? make(r->curator, &r->settings, r->asked->noise_multiplier, &at, r->out, &r->noise_sd, r->err)
-             : refuse(r);
+             : refuse_serve(r);
 }
 
 static tacit_status_t serve_score(request_t *r) { return serve_point(r, tacit_aware_release_score, r->d); }
@@ -93,7 +93,7 @@ static tacit_status_t serve_joint(request_t *r) {
   return is_fine(r, triangle(r->d + 1))
              ? tacit_aware_release_joint_moments(r->curator, &r->settings, multiplier, &at, r->out,
                                                  &r->noise_sd, r->err)
-             : refuse(r);
+             : refuse_serve(r);
 }
 
 static tacit_status_t serve_squares(request_t *r) {
@@ -103,7 +103,7 @@ static tacit_status_t serve_squares(request_t *r) {
 static tacit_status_t serve_count(request_t *r) {
   return is_fine(r, 1) ? tacit_aware_release_count(r->curator, &r->settings, r->asked->noise_multiplier,
                                                    r->out, &r->noise_sd, r->err)
-                       : refuse(r);
+                       : refuse_serve(r);
 }
 
 static tacit_status_t serve_unit_rows(request_t *r) {
@@ -116,7 +116,7 @@ static tacit_status_t serve_unit_rows(request_t *r) {
   }
   return is_whole ? tacit_aware_release_unit_rows(r->curator, &r->settings, r->asked->noise_multiplier, n,
                                                   first, r->out, &r->noise_sd, r->err)
-                  : refuse(r);
+                  : refuse_serve(r);
 }
 
 static tacit_status_t serve_residual_shapes(request_t *r) {
@@ -124,7 +124,7 @@ static tacit_status_t serve_residual_shapes(request_t *r) {
   return is_fine(r, 2 * (r->d - 1))
              ? tacit_aware_release_residual_shapes(r->curator, &r->settings, r->asked->noise_multiplier,
                                                    theta, whiten, r->out, &r->noise_sd, r->err)
-             : refuse(r);
+             : refuse_serve(r);
 }
 
 static tacit_status_t serve_cells(request_t *r) {
@@ -143,7 +143,7 @@ static tacit_status_t serve_cells(request_t *r) {
   return is_feature && is_fine(r, at.n_edges + 1)
              ? tacit_aware_release_cells(r->curator, &r->settings, r->asked->noise_multiplier, &at, r->out,
                                          &r->noise_sd, r->err)
-             : refuse(r);
+             : refuse_serve(r);
 }
 
 static tacit_status_t serve_centred(request_t *r, tacit_aware_centred_kind_t kind, size_t n_values) {
@@ -153,7 +153,7 @@ static tacit_status_t serve_centred(request_t *r, tacit_aware_centred_kind_t kin
                               .most = take(r, "most", 1)};
   double n_simulated = *take(r, "simulated", 1), seed = *take(r, "seed", 1);
   if (!is_fine(r, n_values) || !(n_simulated >= 1 && n_simulated <= 4096 && seed >= 0 && seed <= 0x1p53)) {
-    return refuse(r);
+    return refuse_serve(r);
   }
   at.n_simulated = (size_t)n_simulated;
   at.seed = (uint64_t)seed;
@@ -175,13 +175,13 @@ static tacit_status_t serve_by_length(request_t *r, const tacit_aware_banded_t *
     bool is_whole = edges != NULL && is_fine(r, edges->n + 1);
     return is_whole ? tacit_aware_release_lengths(r->curator, &r->settings, multiplier, at, edges->n,
                                                   edges->values, r->out, &r->noise_sd, r->err)
-                    : refuse(r);
+                    : refuse_serve(r);
   }
   const tacit_bands_t bands = {.n = radii->n, .radii = radii->values, .has_count = *take(r, "count", 1) > 0};
   return is_fine(r, tacit_bands_n_values(&bands, at->of.dim))
              ? tacit_aware_release_bands(r->curator, &r->settings, multiplier, at, bands.n, radii->values,
                                          bands.has_count, r->out, &r->noise_sd, r->err)
-             : refuse(r);
+             : refuse_serve(r);
 }
 
 /* Rows of a public linear fit, or their scores. */
@@ -205,7 +205,8 @@ static tacit_status_t serve_program(request_t *r, bool is_of_scores) {
                                   .most = 1,
                                   .n_simulated = TACIT_PROGRAM_SIMULATED,
                                   .seed = TACIT_PROGRAM_LAST_SEED}};
-  tacit_status_t status = r->is_whole ? tacit_program_point_check(r->curator, &point, r->err) : refuse(r);
+  tacit_status_t status =
+      r->is_whole ? tacit_program_point_check(r->curator, &point, r->err) : refuse_serve(r);
   return status == TACIT_OK
              ? serve_by_length(r, &(tacit_aware_banded_t){.of = is_of_scores ? tacit_program_scores(&point)
                                                                              : tacit_program_slopes(&point)})
@@ -261,7 +262,7 @@ tacit_status_t tacit_noise_aware_serve(tacit_curator_t *curator, const tacit_noi
   }
   if (i == n || asked->n_values > MOST ||
       (settings->family == TACIT_FAMILY_GAUSSIAN && r.d > TACIT_MAX_ROW_FEATURES)) {
-    return refuse(&r);
+    return refuse_serve(&r);
   }
   r.out = tacit_alloc_zero(asked->n_values + 1, sizeof *r.out);
   tacit_status_t status = r.out == NULL ? tacit_error_memory(err) : kinds[i].serve(&r);

@@ -283,7 +283,7 @@ static tacit_status_t start(walk_t *w, size_t c, const double *mode, tacit_error
   return TACIT_OK;
 }
 
-static tacit_status_t run(walk_t *w, tacit_draws_t *draws, bool *is_good, tacit_error_t *err) {
+static tacit_status_t run_walk(walk_t *w, tacit_draws_t *draws, bool *is_good, tacit_error_t *err) {
   tacit_pool_t *pool = NULL;
   step_t step = {.w = w,
                  .stats = tacit_alloc_zero(w->n_chains, sizeof *step.stats),
@@ -329,7 +329,7 @@ static tacit_status_t walk(tacit_aware_posterior_t *posterior, const walk_moves_
   for (size_t c = 0; c < n && status == TACIT_OK; c++) {
     status = start(&w, c, from->mode, err);
   }
-  TACIT_THEN(status, run(&w, draws, is_good, err));
+  TACIT_THEN(status, run_walk(&w, draws, is_good, err));
   if (status == TACIT_OK) {
     memcpy(mean, w.mean, d * sizeof *mean);
     for (size_t i = 0; i < d * d; i++) {

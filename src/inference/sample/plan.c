@@ -140,7 +140,7 @@ static void fit_noise(const tacit_planner_t *planner, double n, bool open_grad, 
     s->noise_multiplier_ratio = open_ratio ? INFINITY : saved_ratio;
     given = cost(planner, n);
   }
-  double left = planner->rho * (1 - 1e-9) - given;
+  double left = planner->rho * TACIT_PLANNED_SHARE - given;
   double stretch = left > 0 ? sqrt((total - given) / left) : 1;
   s->noise_multiplier_grad = open_grad ? saved_grad * stretch : saved_grad;
   s->noise_multiplier_ratio = open_ratio ? saved_ratio * stretch : saved_ratio;

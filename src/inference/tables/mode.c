@@ -264,7 +264,7 @@ static void set_slope(solver_t *f) {
 
 /* ---- all of it ---- */
 
-static tacit_status_t check(const tacit_tables_target_t *t, tacit_error_t *err) {
+static tacit_status_t check_mode(const tacit_tables_target_t *t, tacit_error_t *err) {
   const tacit_noisy_margins_t *r = t->release;
   if (!(r->n_records >= 0 && r->n_records <= 1e15) || (r->n_records > 0 && r->n_records < 1) ||
       !(r->prior_sd > 0 && r->prior_sd <= 1e3)) {
@@ -333,7 +333,7 @@ static tacit_status_t init(tacit_tables_target_t *target, const tacit_tables_t *
   *target = (tacit_tables_target_t){.tables = tables, .release = release, .n_effects = tables->n_effects};
   target->dim = target->n_effects + !(release->n_records > 0);
   solver_t f = {.target = target, .k = target->n_effects};
-  tacit_status_t status = check(target, err);
+  tacit_status_t status = check_mode(target, err);
   TACIT_THEN(status, allocate(target, &f, err));
   TACIT_THEN(status, solve_it(&f, err));
   double *arrays[] = {f.theta, f.step, f.residual, f.before, f.grad, f.information, f.work};

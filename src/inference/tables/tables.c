@@ -8,7 +8,7 @@
 #include "tables/tables_internal.h"
 #include "tacit/random.h"
 
-static tacit_status_t check(const tacit_margins_t *m, tacit_error_t *err) {
+static tacit_status_t check_tables(const tacit_margins_t *m, tacit_error_t *err) {
   uint32_t all = 0;
   if (m->n_columns < 1 || m->n_columns > TACIT_TABLES_MAX_COLUMNS || m->n_margins < 1 ||
       m->n_margins > TACIT_TABLES_MAX_MARGINS) {
@@ -45,7 +45,7 @@ static tacit_status_t check(const tacit_margins_t *m, tacit_error_t *err) {
 
 tacit_status_t tacit_tables_new(tacit_tables_t **tables, const tacit_margins_t *margins, tacit_error_t *err) {
   *tables = NULL;
-  tacit_status_t status = check(margins, err);
+  tacit_status_t status = check_tables(margins, err);
   tacit_tables_t *new = status == TACIT_OK ? tacit_alloc_zero(1, sizeof *new) : NULL;
   if (new == NULL) {
     return status == TACIT_OK ? tacit_error_memory(err) : status;

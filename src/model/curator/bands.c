@@ -79,8 +79,8 @@ static void add_to_cell(const void *ctx, size_t n_rows, const float *records, do
 
 /* ---- what may be asked for ---- */
 
-static tacit_status_t check(const tacit_curator_t *curator, const tacit_banded_t *of, size_t n, size_t most,
-                            const double *edges, tacit_error_t *err) {
+static tacit_status_t check_bands(const tacit_curator_t *curator, const tacit_banded_t *of, size_t n,
+                                  size_t most, const double *edges, tacit_error_t *err) {
   bool is_rising = n >= 1 && n <= most;
   for (size_t i = 0; is_rising && i < n; i++) {
     is_rising = edges[i] >= 1e-15 && edges[i] <= 1e15 && (i == 0 || edges[i] > edges[i - 1]);
@@ -125,7 +125,7 @@ tacit_status_t tacit_curator_release_bands(tacit_curator_t *curator, const tacit
                     .bands = bands};
   *noise_sd = 0;
   snprintf(s.label, sizeof s.label, "bands of %s", of->name);
-  tacit_status_t status = check(curator, of, bands->n, TACIT_MAX_BANDS, bands->radii, err);
+  tacit_status_t status = check_bands(curator, of, bands->n, TACIT_MAX_BANDS, bands->radii, err);
   return status == TACIT_OK ? tacit_rows_release(&s.sum, add_to_band, noise_multiplier, out, noise_sd, err)
                             : status;
 }
@@ -136,7 +136,7 @@ tacit_status_t tacit_curator_release_lengths(tacit_curator_t *curator, const tac
   banded_sum_t s = {.of = of, .n_edges = n_edges, .edges = edges};
   *noise_sd = 0;
   snprintf(s.label, sizeof s.label, "lengths of %s", of->name);
-  tacit_status_t status = check(curator, of, n_edges, MAX_CELLS - 1, edges, err);
+  tacit_status_t status = check_bands(curator, of, n_edges, MAX_CELLS - 1, edges, err);
   if (status != TACIT_OK) {
     return status;
   }

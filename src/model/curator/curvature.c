@@ -60,8 +60,8 @@ bool tacit_curator_has_curvature(const tacit_curator_t *curator) {
          n_shown(model) <= TACIT_MAX_ROW_FEATURES && n_weights(model) <= TACIT_MAX_ROW_FEATURES;
 }
 
-static tacit_status_t check(const tacit_curator_t *curator, const double *theta, double *bound,
-                            tacit_error_t *err) {
+static tacit_status_t check_curvature(const tacit_curator_t *curator, const double *theta, double *bound,
+                                      tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
   if (!tacit_curator_has_curvature(curator)) {
     return tacit_error_set(
@@ -107,7 +107,7 @@ tacit_status_t tacit_curator_release_curvature(tacit_curator_t *curator, const d
       .label = "curvature"};
   memset(out, 0, dim * sizeof *out);
   memset(noise_sd, 0, dim * sizeof *noise_sd);
-  tacit_status_t status = check(curator, theta, bound, err);
+  tacit_status_t status = check_curvature(curator, theta, bound, err);
   TACIT_THEN(status, tacit_door_release_units(curator->door, &units, TACIT_DOOR_GAUSSIAN, noise_multiplier,
                                               out, &scale, err));
   for (size_t i = 0; status == TACIT_OK && i < dim; i++) {

@@ -43,8 +43,8 @@ tacit_scalars_t tacit_ratio_scalars(tacit_curator_t *curator, size_t n_pairs) {
                            .label = "log-ratio"};
 }
 
-static tacit_status_t check(const tacit_curator_t *curator, size_t n_theta, const double *theta,
-                            const double *theta_prop, tacit_error_t *err) {
+static tacit_status_t check_ratio(const tacit_curator_t *curator, size_t n_theta, const double *theta,
+                                  const double *theta_prop, tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
   if (!tacit_curator_is_exposed(curator) && model->ratio_bound == NULL && !isfinite(model->grad_bound) &&
       !(curator->settings.clip_bound_ratio > 0)) {
@@ -87,7 +87,7 @@ tacit_status_t tacit_curator_release_log_ratio(tacit_curator_t *curator, size_t 
                                                double *noise_sd, tacit_error_t *err) {
   memset(out, 0, n_theta * sizeof *out);
   memset(noise_sd, 0, n_theta * sizeof *noise_sd);
-  tacit_status_t status = check(curator, n_theta, theta, theta_prop, err);
+  tacit_status_t status = check_ratio(curator, n_theta, theta, theta_prop, err);
   TACIT_THEN(status, tacit_curator_reserve(curator, n_theta, err));
   TACIT_THEN(status, tacit_kept_reserve(curator, n_theta, err));
   size_t n = status == TACIT_OK ? gather_pairs(curator, n_theta, theta, theta_prop) : 0;
@@ -181,7 +181,7 @@ tacit_status_t tacit_curator_release_sampled_log_ratio(tacit_curator_t *curator,
   size_t dim = curator->model->dim;
   memset(out, 0, n_theta * sizeof *out);
   memset(noise_sd, 0, n_theta * sizeof *noise_sd);
-  tacit_status_t status = check(curator, n_theta, theta, theta_prop, err);
+  tacit_status_t status = check_ratio(curator, n_theta, theta, theta_prop, err);
   TACIT_THEN(status, tacit_curator_reserve(curator, 1, err));
   for (size_t k = 0; status == TACIT_OK && k < n_theta; k++) {
     memcpy(curator->pairs, theta + k * dim, dim * sizeof *theta);

@@ -82,7 +82,7 @@ size_t tacit_statistic_n_values(const tacit_statistic_t *statistic) {
   }
 }
 
-static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *message) {
+static tacit_status_t refuse_statistics(tacit_error_t *err, const char *field, const char *message) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s", message);
 }
 
@@ -90,27 +90,29 @@ static tacit_status_t check_bounds(const tacit_statistic_t *s, tacit_error_t *er
   for (size_t j = 0; j < s->n_columns; j++) {
     bool ok = fabs(s->lower[j]) <= 1e15 && fabs(s->upper[j]) <= 1e15 && s->upper[j] - s->lower[j] >= 1e-15;
     if (!ok) {
-      return refuse(err, "bounds",
-                    "clamp bounds must be numbers up to 1e15 in size, lower below upper by 1e-15 or more");
+      return refuse_statistics(
+          err, "bounds",
+          "clamp bounds must be numbers up to 1e15 in size, lower below upper by 1e-15 or more");
     }
   }
   if (is_of_rows(s)) {
     return s->noise == TACIT_STATISTIC_GAUSSIAN
                ? TACIT_OK
-               : refuse(err, "noise",
-                        "moments and scores of several columns are released under gaussian noise only");
+               : refuse_statistics(
+                     err, "noise",
+                     "moments and scores of several columns are released under gaussian noise only");
   }
   if (!is_discrete(s)) {
-    return s->step > 0 ? refuse(err, "step", "a step goes with discrete noise only") : TACIT_OK;
+    return s->step > 0 ? refuse_statistics(err, "step", "a step goes with discrete noise only") : TACIT_OK;
   }
   double first = s->lower[0] / s->step, last = s->upper[0] / s->step;
   if (!(s->step > 0) || !(fabs(first - nearbyint(first)) < 1e-9 * fmax(1, fabs(first))) ||
       !(fabs(last - nearbyint(last)) < 1e-9 * fmax(1, fabs(last)))) {
-    return refuse(err, "step",
-                  "discrete noise needs a step above 0 of which both clamp bounds are multiples");
+    return refuse_statistics(err, "step",
+                             "discrete noise needs a step above 0 of which both clamp bounds are multiples");
   }
   if (!(last - first <= max_steps + 0.5) || !(fmax(fabs(first), fabs(last)) <= 0x1p24)) {
-    return refuse(
+    return refuse_statistics(
         err, "step",
         "a range under discrete noise has at most 1e6 steps, and bounds at most 2^24 steps from 0: take a "
         "larger step, or gaussian or laplace noise");
@@ -123,7 +125,8 @@ static tacit_status_t check_table(const tacit_statistic_t *s, uint32_t columns, 
   for (size_t j = 0; j < s->n_columns; j++) {
     bool is_in = (columns >> j & 1) != 0;
     if (is_in && (s->n_levels[j] < 2 || s->n_levels[j] > MAX_CELLS || (n *= s->n_levels[j]) > MAX_CELLS)) {
-      return refuse(err, "levels", "counted columns have at least 2 levels, and a table at most 65536 cells");
+      return refuse_statistics(err, "levels",
+                               "counted columns have at least 2 levels, and a table at most 65536 cells");
     }
   }
   return TACIT_OK;
@@ -134,11 +137,11 @@ static tacit_status_t check_levels(const tacit_statistic_t *s, tacit_error_t *er
     return check_table(s, all_columns, err);
   }
   if (s->n_margins < 1 || s->n_margins > MAX_MARGINS) {
-    return refuse(err, "margins", "1 to 500 margins are released at once");
+    return refuse_statistics(err, "margins", "1 to 500 margins are released at once");
   }
   for (size_t m = 0; m < s->n_margins; m++) {
     tacit_status_t status = s->margins[m] >> s->n_columns != 0 || s->margins[m] == 0
-                                ? refuse(err, "margins", "a margin is of some of the columns")
+                                ? refuse_statistics(err, "margins", "a margin is of some of the columns")
                                 : check_table(s, s->margins[m], err);
     if (status != TACIT_OK) {
       return status;

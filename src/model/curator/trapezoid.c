@@ -81,8 +81,8 @@ tacit_event_t tacit_curator_langevin_event(const tacit_curator_t *curator, const
   return event;
 }
 
-static tacit_status_t check(const tacit_curator_t *curator, const tacit_accept_rule_t *rule,
-                            tacit_error_t *err) {
+static tacit_status_t check_trapezoid(const tacit_curator_t *curator, const tacit_accept_rule_t *rule,
+                                      tacit_error_t *err) {
   const tacit_record_model_t *model = curator->model;
   double clip = curator->settings.clip_bound_grad;
   bool is_clipped = clip > 0 && clip < curator->settings.temperature_power * model->grad_bound;
@@ -195,7 +195,7 @@ tacit_status_t tacit_curator_release_langevin_accept(tacit_curator_t *curator,
                                                      const tacit_accept_rule_t *rule,
                                                      const tacit_langevin_pairs_t *l, tacit_error_t *err) {
   memset(l->pairs.accepted, 0, l->pairs.n * sizeof *l->pairs.accepted);
-  tacit_status_t status = check(curator, rule, err);
+  tacit_status_t status = check_trapezoid(curator, rule, err);
   TACIT_THEN(status, tacit_curator_check_points(curator, l->pairs.n, l->pairs.theta, err));
   TACIT_THEN(status, tacit_curator_check_points(curator, l->pairs.n, l->pairs.theta_prop, err));
   TACIT_THEN(status, tacit_curator_reserve(curator, 2, err));

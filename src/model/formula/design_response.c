@@ -5,7 +5,8 @@
 #include "base/memory.h"
 #include "formula/design_internal.h"
 
-static tacit_status_t refuse(const tacit_design_t *design, tacit_error_t *err, const char *needs) {
+static tacit_status_t refuse_design_response(const tacit_design_t *design, tacit_error_t *err,
+                                             const char *needs) {
   const tacit_formula_variable_t *response = &design->formula.variables[0];
   return tacit_formula_error(&design->formula, err, TACIT_ERR_SCHEMA, response->offset,
                              "family %s cannot take '%.64s' as its response; it needs %s",
@@ -28,19 +29,21 @@ static tacit_status_t take_bernoulli(tacit_design_t *design, tacit_error_t *err)
   bool is_unit_range = response->range.lower == 0 && response->range.upper == 1; /* exact, from the schema */
   bool is_zero_one = response->type == TACIT_COLUMN_BINARY ||
                      (response->type == TACIT_COLUMN_INTEGER && !response->is_factor && is_unit_range);
-  return is_zero_one ? TACIT_OK
-                     : refuse(design, err,
-                              "a binary column, a categorical one of two levels (the second counts "
-                              "as 1) or an integer one with bounds 0 and 1");
+  return is_zero_one
+             ? TACIT_OK
+             : refuse_design_response(design, err,
+                                      "a binary column, a categorical one of two levels (the second counts "
+                                      "as 1) or an integer one with bounds 0 and 1");
 }
 
 static tacit_status_t take_gaussian(tacit_design_t *design, tacit_error_t *err) {
   if (design->variables[0].is_factor) {
-    return refuse(design, err, "a number: a numeric, integer or binary column, or arithmetic such as log(y)");
+    return refuse_design_response(
+        design, err, "a number: a numeric, integer or binary column, or arithmetic such as log(y)");
   }
   if (!tacit_design_scale(design->formula.has_intercept, design->response_lower, design->response_upper,
                           &design->response_centre, &design->response_half)) {
-    return refuse(design, err, "a response that can vary within its public bounds");
+    return refuse_design_response(design, err, "a response that can vary within its public bounds");
   }
   return TACIT_OK;
 }
@@ -50,13 +53,15 @@ static tacit_status_t take_poisson(tacit_design_t *design, tacit_error_t *err) {
   bool is_count =
       response->type == TACIT_COLUMN_INTEGER && !response->is_factor && response->range.lower >= 0;
   return is_count ? TACIT_OK
-                  : refuse(design, err, "counts: an integer column with a lower bound of at least 0");
+                  : refuse_design_response(design, err,
+                                           "counts: an integer column with a lower bound of at least 0");
 }
 
 static tacit_status_t take_categorical(tacit_design_t *design, tacit_error_t *err) {
   const tacit_design_variable_t *response = &design->variables[0];
   if (!response->is_factor || response->n_levels < 2) {
-    return refuse(design, err, "two levels or more: a categorical column, or factor() of an integer one");
+    return refuse_design_response(design, err,
+                                  "two levels or more: a categorical column, or factor() of an integer one");
   }
   take_factor(design);
   design->class_labels = tacit_alloc(response->n_levels, sizeof *design->class_labels);

@@ -38,21 +38,21 @@ tacit_node_t tacit_graph_dependent(tacit_graph_t *graph, tacit_node_t sum) {
   return dependent(graph, sum, 2000, &budget);
 }
 
-static tacit_status_t refuse(tacit_error_t *err, const char *what) {
+static tacit_status_t refuse_compile(tacit_error_t *err, const char *what) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, "program", "%s", what);
 }
 
-static tacit_status_t check(const tacit_graph_t *graph, tacit_error_t *err) {
+static tacit_status_t check_compile(const tacit_graph_t *graph, tacit_error_t *err) {
   if (graph->status != TACIT_OK) {
     return tacit_graph_status(graph, err);
   }
   if (graph->n_parameters == 0) {
-    return refuse(err, "the program has no parameters");
+    return refuse_compile(err, "the program has no parameters");
   }
   if (graph->record == NONE || (tacit_graph_rate(graph, graph->record) & TACIT_RATE_PARAMETER) == 0) {
-    return refuse(err, "nothing that the program says of a record depends on a parameter");
+    return refuse_compile(err, "nothing that the program says of a record depends on a parameter");
   }
-  return graph->n_reported > 0 ? TACIT_OK : refuse(err, "the program reports nothing");
+  return graph->n_reported > 0 ? TACIT_OK : refuse_compile(err, "the program reports nothing");
 }
 
 static tacit_status_t differentiate(tacit_compiled_t *p, tacit_error_t *err) {
@@ -213,7 +213,7 @@ static bool make_room(tacit_compiled_t *p, const char *name) {
 }
 
 static tacit_status_t compile(tacit_compiled_t *p, const char *name, tacit_error_t *err) {
-  tacit_status_t status = check(p->graph, err);
+  tacit_status_t status = check_compile(p->graph, err);
   TACIT_THEN(status, differentiate(p, err));
   if (status == TACIT_OK && !make_room(p, name)) {
     status = tacit_error_memory(err);

@@ -94,8 +94,9 @@ void tacit_workspace_give_back(const tacit_compiled_t *program, bool is_spare) {
 }
 
 /* theta is of floats or of doubles. */
-static void run(const tacit_compiled_t *program, tacit_role_t role, const float *block, size_t n_blocks,
-                size_t n_theta, const double *theta, const float *theta_float, void *out) {
+static void run_evaluate(const tacit_compiled_t *program, tacit_role_t role, const float *block,
+                         size_t n_blocks, size_t n_theta, const double *theta, const float *theta_float,
+                         void *out) {
   bool is_spare;
   tacit_workspace_t *workspace = tacit_workspace_take(program, n_theta, &is_spare);
   size_t dim = program->graph->n_parameters, n_roots = program->kernels[role].n_roots,
@@ -114,7 +115,7 @@ static void run(const tacit_compiled_t *program, tacit_role_t role, const float 
 
 void tacit_program_log_lik_blocks(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
                                   const double *theta, double *out) {
-  run(ctx, TACIT_ROLE_LOG_LIK, block, n_blocks, n_theta, theta, NULL, out);
+  run_evaluate(ctx, TACIT_ROLE_LOG_LIK, block, n_blocks, n_theta, theta, NULL, out);
 }
 
 void tacit_program_log_lik(const void *ctx, const float *block, size_t n_theta, const double *theta,
@@ -124,7 +125,7 @@ void tacit_program_log_lik(const void *ctx, const float *block, size_t n_theta, 
 
 void tacit_program_rows(const void *ctx, const float *block, size_t n_blocks, size_t n_theta,
                         const float *theta, float *out) {
-  run(ctx, TACIT_ROLE_ROWS, block, n_blocks, n_theta, NULL, theta, out);
+  run_evaluate(ctx, TACIT_ROLE_ROWS, block, n_blocks, n_theta, NULL, theta, out);
 }
 
 static void spread(const tacit_piece_t *piece, const float *block, const float *row, float *out) {

@@ -27,8 +27,8 @@ static unsigned core_dims(const tacit_type_t *type) {
 /* ---- one call ---- */
 
 /* The function's value for these arguments, or NOTHING after an error. */
-static tacit_value_t run(tacit_lower_t *lower, size_t offset, const tacit_function_t *function,
-                         const tacit_value_t *args) {
+static tacit_value_t run_lower_call(tacit_lower_t *lower, size_t offset, const tacit_function_t *function,
+                                    const tacit_value_t *args) {
   bool is_library = function->source->is_library;
   for (size_t i = 0; i < lower->n_calls; i++) {
     if (lower->calls[i] == function && !is_library) {
@@ -212,7 +212,7 @@ static tacit_value_t run_each(tacit_lower_t *lower, size_t offset, const tacit_f
     for (size_t i = 0; i < function->n_args; i++) {
       parts[i] = part(&function->arg_types[i], &args[i], k);
     }
-    tacit_value_t one = run(lower, offset, function, parts);
+    tacit_value_t one = run_lower_call(lower, offset, function, parts);
     if (n_lead == 0) {
       return one;
     }
@@ -373,7 +373,7 @@ tacit_value_t tacit_lower_call_values(tacit_lower_t *lower, size_t offset, const
        f != NULL; f = find_function(f->next, name, n)) {
     is_own = true;
     if (fits_all(f, args, n)) {
-      return run(lower, offset, f, args);
+      return run_lower_call(lower, offset, f, args);
     }
   }
   if (!is_own && (tacit_lower_builtin(lower, offset, name, args, n, &result) ||

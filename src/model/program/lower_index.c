@@ -41,7 +41,7 @@ static bool select_one(indexing_t *at, uint32_t position, selection_t *selection
 }
 
 /* Refused when it is used: one element of nothing in particular. */
-static bool refuse(indexing_t *at, tacit_node_t mark, selection_t *selection) {
+static bool refuse_lower_index(indexing_t *at, tacit_node_t mark, selection_t *selection) {
   at->refused = at->refused != TACIT_NODE_NONE ? at->refused : mark;
   return select_one(at, 0, selection);
 }
@@ -60,11 +60,12 @@ static bool select_record(indexing_t *at, size_t offset, tacit_node_t node, sele
     return select_one(at, 0, selection);
   }
   bool is_number = mark == NULL || mark->is_other || mark->kind == TACIT_MARK_AXIS;
-  return refuse(at,
-                is_number ? tacit_mark_refuse(at->lower, offset,
-                                              "'%s' looks at another record than the loop's", at->name)
-                          : tacit_mark_use(at->lower, offset, node),
-                selection);
+  return refuse_lower_index(
+      at,
+      is_number
+          ? tacit_mark_refuse(at->lower, offset, "'%s' looks at another record than the loop's", at->name)
+          : tacit_mark_use(at->lower, offset, node),
+      selection);
 }
 
 static bool select_scalar(indexing_t *at, size_t offset, tacit_node_t node, uint32_t extent,
@@ -75,15 +76,16 @@ static bool select_scalar(indexing_t *at, size_t offset, tacit_node_t node, uint
     return select_record(at, offset, node, selection);
   }
   if (mark != NULL && (mark->kind == TACIT_MARK_RECORD || mark->is_other)) {
-    return refuse(at,
-                  tacit_mark_refuse(at->lower, offset,
-                                    "'%s' has an element for each record here: a record's term may look at "
-                                    "what all records share and at that record alone",
-                                    at->name),
-                  selection);
+    return refuse_lower_index(
+        at,
+        tacit_mark_refuse(at->lower, offset,
+                          "'%s' has an element for each record here: a record's term may look at "
+                          "what all records share and at that record alone",
+                          at->name),
+        selection);
   }
   if (mark != NULL) {
-    return refuse(at, tacit_mark_use(at->lower, offset, node), selection);
+    return refuse_lower_index(at, tacit_mark_use(at->lower, offset, node), selection);
   }
   if (tacit_graph_is_constant(at->lower->graph, node, &index)) {
     return index >= 1 && index <= extent ? select_one(at, (uint32_t)index - 1, selection)
@@ -121,7 +123,8 @@ static bool select_range(indexing_t *at, const tacit_expr_t *expr, uint32_t exte
       is_all &= i == 0 ? tacit_value_constant(at->lower, &end, &x) && x == 1
                        : mark != NULL && mark->kind == TACIT_MARK_AXIS;
     } else if (mark != NULL) {
-      return refuse(at, tacit_mark_use(at->lower, tacit_expr_begin(ends[i]), end.nodes[0]), selection);
+      return refuse_lower_index(at, tacit_mark_use(at->lower, tacit_expr_begin(ends[i]), end.nodes[0]),
+                                selection);
     } else if (!tacit_lower_whole(at->lower, ends[i], "the end of a range", &numbers[i])) {
       return false;
     }
@@ -131,11 +134,12 @@ static bool select_range(indexing_t *at, const tacit_expr_t *expr, uint32_t exte
   }
   if (extent == TACIT_AXIS) {
     return is_all ? select_all(at, extent, selection)
-                  : refuse(at,
-                           tacit_mark_refuse(at->lower, expr->offset,
-                                             "'%s' looks at some records and not at others by their number",
-                                             at->name),
-                           selection);
+                  : refuse_lower_index(
+                        at,
+                        tacit_mark_refuse(at->lower, expr->offset,
+                                          "'%s' looks at some records and not at others by their number",
+                                          at->name),
+                        selection);
   }
   size_t n = numbers[1] >= numbers[0] ? (size_t)(numbers[1] - numbers[0] + 1) : 0;
   if (n > 0 && (numbers[0] < 1 || numbers[1] > (long)extent)) {

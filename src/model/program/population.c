@@ -193,8 +193,8 @@ void tacit_population_execute(tacit_population_workspace_t *workspace, const tac
   tacit_machine_end(before);
 }
 
-static void run(tacit_population_workspace_t *workspace, tacit_population_role_t role, const double *theta,
-                const double *x) {
+static void run_population(tacit_population_workspace_t *workspace, tacit_population_role_t role,
+                           const double *theta, const double *x) {
   tacit_population_set(workspace, theta, x);
   tacit_population_execute(workspace, &workspace->population->codes[role]);
 }
@@ -202,7 +202,7 @@ static void run(tacit_population_workspace_t *workspace, tacit_population_role_t
 void tacit_population_log_lik(tacit_population_workspace_t *workspace, const double *theta, const double *x,
                               double *log_lik, double *grad) {
   const tacit_population_t *p = workspace->population;
-  run(workspace, grad != NULL ? TACIT_POPULATION_GRAD : TACIT_POPULATION_LOG_LIK, theta, x);
+  run_population(workspace, grad != NULL ? TACIT_POPULATION_GRAD : TACIT_POPULATION_LOG_LIK, theta, x);
   memcpy(log_lik, workspace->out, 16 * sizeof *log_lik);
   if (grad != NULL) {
     memset(grad, 0, p->graph->n_parameters * 16 * sizeof *grad);
@@ -213,7 +213,7 @@ void tacit_population_log_lik(tacit_population_workspace_t *workspace, const dou
 }
 
 void tacit_population_marks(tacit_population_workspace_t *workspace, const double *x, double *marks) {
-  run(workspace, TACIT_POPULATION_MARKS, NULL, x);
+  run_population(workspace, TACIT_POPULATION_MARKS, NULL, x);
   memcpy(marks, workspace->out, workspace->population->n_marks * 16 * sizeof *marks);
 }
 
@@ -229,7 +229,7 @@ void tacit_population_mark_ranges(tacit_population_workspace_t *workspace, const
 double tacit_population_log_prior(tacit_population_workspace_t *workspace, const double *theta,
                                   double *grad) {
   const tacit_population_t *p = workspace->population;
-  run(workspace, TACIT_POPULATION_PRIOR, theta, NULL);
+  run_population(workspace, TACIT_POPULATION_PRIOR, theta, NULL);
   if (grad != NULL) {
     memset(grad, 0, p->graph->n_parameters * sizeof *grad);
     for (size_t i = 0; i < p->n_prior_slopes; i++) {
@@ -240,7 +240,7 @@ double tacit_population_log_prior(tacit_population_workspace_t *workspace, const
 }
 
 void tacit_population_report(tacit_population_workspace_t *workspace, const double *theta, double *reported) {
-  run(workspace, TACIT_POPULATION_REPORT, theta, NULL);
+  run_population(workspace, TACIT_POPULATION_REPORT, theta, NULL);
   for (size_t i = 0; i < workspace->population->graph->n_reported; i++) {
     reported[i] = workspace->out[i * 16];
   }

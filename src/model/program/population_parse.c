@@ -140,7 +140,8 @@ static tacit_status_t describe(tacit_population_t *p, const tacit_lower_t *lower
   return TACIT_OK;
 }
 
-static tacit_status_t check(const tacit_lower_t *lower, const tacit_population_t *p, tacit_error_t *err) {
+static tacit_status_t check_population_parse(const tacit_lower_t *lower, const tacit_population_t *p,
+                                             tacit_error_t *err) {
   if (lower->source->blocks[TACIT_BLOCK_STATISTIC] == NULL || lower->n_statistics == 0) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, "program",
                            "the program does not say what was released: add a block `statistic { table = "
@@ -176,7 +177,7 @@ static tacit_status_t lower_text(tacit_population_t *p, const char *text, size_t
     return lower.status;
   }
   status = p->arena.failed ? tacit_error_memory(err) : tacit_graph_status(p->graph, err);
-  TACIT_THEN(status, check(&lower, p, err));
+  TACIT_THEN(status, check_population_parse(&lower, p, err));
   TACIT_THEN(status, describe(p, &lower, o, err));
   p->not_drawn = lower.not_drawn != NULL ? lower.not_drawn
                  : lower.drawn != p->graph->record

@@ -108,7 +108,7 @@ static bool is_status(const tacit_column_schema_t *column, bool is_event) {
 }
 
 /* What the family asks of the response's public range, and what goes with it. */
-static void check(tacit_regression_t *r, const family_t *family) {
+static void check_regression_write(tacit_regression_t *r, const family_t *family) {
   const tacit_column_schema_t *y = r->response;
   bool is_number = y->type == TACIT_COLUMN_NUMERIC;
   size_t n_levels = y->type == TACIT_COLUMN_CATEGORICAL ? y->n_levels : 0;
@@ -775,7 +775,7 @@ tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, 
     tacit_regression_parse(r);
   }
   if (found != NULL && r->status == TACIT_OK) {
-    check(r, found);
+    check_regression_write(r, found);
   }
   if (found != NULL && r->status == TACIT_OK) {
     write(r, found, priors, &text, &written->names);

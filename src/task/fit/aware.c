@@ -195,7 +195,9 @@ tacit_status_t tacit_fit_aware_prepare(tacit_fit_t *fit, tacit_error_t *err) {
 }
 
 /* Less what rounding of the charges could add. */
-double tacit_fit_aware_rho(const tacit_fit_t *fit) { return tacit_budget_rho(fit->budget) * (1 - 1e-9); }
+double tacit_fit_aware_rho(const tacit_fit_t *fit) {
+  return tacit_budget_rho(fit->budget) * TACIT_PLANNED_SHARE;
+}
 
 size_t tacit_fit_aware_n_releases(const tacit_fit_t *fit) {
   tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS];

@@ -60,7 +60,7 @@ static double straight_epsilon(const tacit_fit_t *fit, tacit_noise_aware_setting
   double low = log(fit->epsilon), high = low + log(most_times);
   for (int i = 0; i <= n_halvings; i++) {
     double tried = i == 0 ? high : 0.5 * (low + high);
-    settings.rho = tacit_gaussian_rho(exp(tried), log(fit->delta)) * (1 - 1e-9);
+    settings.rho = tacit_gaussian_rho(exp(tried), log(fit->delta)) * TACIT_PLANNED_SHARE;
     bool is_bent = tacit_fit_is_bent(tacit_fit_bend(fit, &settings, n_units));
     if (i == 0 && is_bent) {
       return INFINITY;

@@ -70,7 +70,7 @@ static double epsilon_that_pays(const tacit_fit_t *fit, tacit_plan_request_t req
     tacit_sampler_settings_t settings = *before;
     tacit_plan_t plan;
     request.epsilon = epsilon;
-    request.rho = tacit_gaussian_rho(epsilon, log(fit->delta)) * (1 - 1e-9);
+    request.rho = tacit_gaussian_rho(epsilon, log(fit->delta)) * TACIT_PLANNED_SHARE;
     if (tacit_plan(fit->method, &request, &settings, fit->inv_metric, &plan, NULL) == TACIT_OK) {
       return epsilon;
     }

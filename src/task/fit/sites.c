@@ -129,7 +129,7 @@ static tacit_status_t check_budget(const tacit_released_t *site, double *epsilon
   *delta = number_of(site, "delta");
   tacit_status_t status = tacit_budget_new(&budget, *epsilon, *delta, site->relation, err);
   if (status == TACIT_OK) {
-    *rho = tacit_budget_rho(budget) * (1 - 1e-9);
+    *rho = tacit_budget_rho(budget) * TACIT_PLANNED_SHARE;
     status = tacit_fit_charge_again(budget, &site->releases, err);
   }
   tacit_budget_free(budget);

@@ -12,13 +12,13 @@ static const double gaussian_most = 5;
 double tacit_fit_epsilon_for(tacit_fit_forecast_fn forecast, tacit_noise_aware_settings_t settings,
                              size_t dim, double n_units, double delta, double bound) {
   double low = log(least_epsilon), high = log(largest_epsilon);
-  settings.rho = tacit_gaussian_rho(largest_epsilon, log(delta)) * (1 - 1e-9);
+  settings.rho = tacit_gaussian_rho(largest_epsilon, log(delta)) * TACIT_PLANNED_SHARE;
   if (forecast(&settings, dim, n_units) > bound) {
     return INFINITY;
   }
   for (int i = 0; i < 60; i++) {
     double middle = 0.5 * (low + high);
-    settings.rho = tacit_gaussian_rho(exp(middle), log(delta)) * (1 - 1e-9);
+    settings.rho = tacit_gaussian_rho(exp(middle), log(delta)) * TACIT_PLANNED_SHARE;
     *(forecast(&settings, dim, n_units) > bound ? &low : &high) = middle;
   }
   return exp(high);

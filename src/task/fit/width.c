@@ -61,7 +61,7 @@ static void fill_curves(const tacit_fit_t *fit, double n_units, widths_t *widths
       tacit_noise_aware_settings_t settings = tacit_fit_aware_settings(fit);
       settings.relation = r == 0 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE;
       settings.n_units = n_units;
-      settings.rho = tacit_gaussian_rho(widths->epsilons[i], log(fit->delta)) * (1 - 1e-9);
+      settings.rho = tacit_gaussian_rho(widths->epsilons[i], log(fit->delta)) * TACIT_PLANNED_SHARE;
       bool is_refused = tacit_noise_aware_check_budget(&settings, NULL) != TACIT_OK;
       widths->is_refused = widths->is_refused || is_refused;
       widths->inflation[r][i] = is_refused ? NAN : tacit_noise_aware_inflation(&settings, dim, n_units);

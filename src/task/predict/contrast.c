@@ -268,7 +268,7 @@ static double unary(op_t op, double a) {
 }
 
 /* A stack of MAX_STEPS numbers is never left: each step adds at most one. */
-static double run(const parser_t *parser, const double *draw) {
+static double run_contrast(const parser_t *parser, const double *draw) {
   double stack[MAX_STEPS];
   size_t n = 0;
   for (size_t i = 0; i < parser->n_steps; i++) {
@@ -300,7 +300,7 @@ tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expres
   size_t n_kept = tacit_draws_n_kept(&fit->draws);
   for (size_t c = 0; c < fit->draws.n_chains && status == TACIT_OK; c++) {
     for (size_t i = 0; i < n_kept; i++) {
-      draws[c * n_kept + i] = run(&parser, tacit_draws_row(&fit->draws, c, fit->draws.n_warmup + i));
+      draws[c * n_kept + i] = run_contrast(&parser, tacit_draws_row(&fit->draws, c, fit->draws.n_warmup + i));
     }
   }
   return status;

@@ -21,7 +21,8 @@ bool tacit_publish_is_program(const tacit_publish_t *publish) {
   return n > 5 && strcmp(publish->formula + n - 5, ".stan") == 0;
 }
 
-static tacit_status_t refuse(tacit_error_t *err, const char *field, const char *name, const char *what) {
+static tacit_status_t refuse_program(tacit_error_t *err, const char *field, const char *name,
+                                     const char *what) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s: %s", name, what);
 }
 
@@ -74,13 +75,15 @@ static tacit_status_t choose_line(tacit_publish_t *publish, tacit_error_t *err) 
                            name != NULL ? name : "", name != NULL ? tacit_nearest_hint(&nearest, hint) : "");
   }
   if (publish->line->is_quantile) {
-    return refuse(err, "statistic", publish->line->name,
-                  "a quantile is not released here: release the counts, count(cut(x, {..})), which tell "
-                  "every quantile");
+    return refuse_program(
+        err, "statistic", publish->line->name,
+        "a quantile is not released here: release the counts, count(cut(x, {..})), which tell "
+        "every quantile");
   }
   return publish->line->is_count || publish->line->n_marks == 1
              ? TACIT_OK
-             : refuse(err, "statistic", publish->line->name, "a sum of one number is released at a time");
+             : refuse_program(err, "statistic", publish->line->name,
+                              "a sum of one number is released at a time");
 }
 
 /* ---- columns ---- */
@@ -102,16 +105,17 @@ static tacit_status_t check_column(const tacit_population_column_t *c, const tac
   bool is_whole = s->type == TACIT_COLUMN_INTEGER || s->type == TACIT_COLUMN_BINARY ||
                   s->type == TACIT_COLUMN_CATEGORICAL;
   if (s->type == TACIT_COLUMN_ID || s->missing == TACIT_MISSING_DROP) {
-    return refuse(err, "schema", c->name,
-                  s->type == TACIT_COLUMN_ID
-                      ? "it says whose record it is: nothing is released of it"
-                      : "missing: drop hides how many records count, and the release is read with that "
-                        "number: say what a missing value counts as");
+    return refuse_program(
+        err, "schema", c->name,
+        s->type == TACIT_COLUMN_ID
+            ? "it says whose record it is: nothing is released of it"
+            : "missing: drop hides how many records count, and the release is read with that "
+              "number: say what a missing value counts as");
   }
   if (c->is_integer != is_whole) {
-    return refuse(err, "schema", c->name,
-                  is_whole ? "it is whole in the schema, and real in the program"
-                           : "it is numeric in the schema, and int in the program");
+    return refuse_program(err, "schema", c->name,
+                          is_whole ? "it is whole in the schema, and real in the program"
+                                   : "it is numeric in the schema, and int in the program");
   }
   if (s->type == TACIT_COLUMN_CATEGORICAL &&
       (fabs(c->lower) > 1 || c->lower < 0 || fabs(c->upper - c->lower + 1 - (double)s->n_levels) > 0)) {
@@ -214,26 +218,27 @@ static tacit_status_t set_statistic(tacit_publish_t *publish, const double *rang
   s->kind = line->is_count ? TACIT_STATISTIC_COUNTS : TACIT_STATISTIC_SUM;
   s->n_columns = line->n_marks;
   if (s->n_columns > TACIT_PUBLISH_MAX_COLUMNS) {
-    return refuse(err, "statistic", line->name, "a table of more numbers than a release may have");
+    return refuse_program(err, "statistic", line->name, "a table of more numbers than a release may have");
   }
   for (size_t k = 0; k < line->n_marks; k++) {
     double low = ranges[2 * k], high = ranges[2 * k + 1];
     if (line->is_count && !(low >= line->first[k] && high <= line->first[k] + (double)line->extents[k] - 1)) {
-      return refuse(err, "statistic", line->name,
-                    "a number of its cells can be beyond what it is declared to be");
+      return refuse_program(err, "statistic", line->name,
+                            "a number of its cells can be beyond what it is declared to be");
     }
     if (!line->is_count && !(isfinite(low) && isfinite(high) && low < high)) {
-      return refuse(err, "statistic", line->name,
-                    "one record can add any number, or always the same one, by the bounds of the schema: "
-                    "clamp it, fmin(fmax(x, 0), 10)");
+      return refuse_program(
+          err, "statistic", line->name,
+          "one record can add any number, or always the same one, by the bounds of the schema: "
+          "clamp it, fmin(fmax(x, 0), 10)");
     }
     publish->lower[k] = line->is_integer ? nearbyint(low) : low;
     publish->upper[k] = line->is_integer ? nearbyint(high) : high;
     publish->n_levels[k] = line->is_count ? line->extents[k] : 0;
   }
   if (!line->is_count && is_discrete && !line->is_integer) {
-    return refuse(err, "mechanism", line->name,
-                  "discrete noise goes with counts and sums of ints: take gaussian or laplace");
+    return refuse_program(err, "mechanism", line->name,
+                          "discrete noise goes with counts and sums of ints: take gaussian or laplace");
   }
   s->step = !line->is_count && is_discrete ? 1 : 0;
   return TACIT_OK;

@@ -183,7 +183,7 @@ static void trust(tacit_text_t *text) {
                              "each run (tacit statement DIR) prints the one it used.");
 }
 
-static void check(const account_t *account, tacit_text_t *text) {
+static void check_ledger_page(const account_t *account, tacit_text_t *text) {
   const tacit_ledger_state_t *state = &account->state;
   tacit_statement_line(text, "# The ledger, and how to check it");
   tacit_text_printf(text, "Checked for this page: %llu entries, the last one's hash\n    %s\n",
@@ -209,7 +209,7 @@ static void all_lines(const account_t *account, tacit_text_t *text) {
   tacit_statement_chances(&account->said, text);
   runs(account, text);
   trust(text);
-  check(account, text);
+  check_ledger_page(account, text);
   tacit_statement_signing(text);
 }
 

@@ -114,7 +114,7 @@ static void ledger(const tacit_testimony_t *said, tacit_text_t *text) {
                              "`tacit ledger verify LEDGER` checks that none was changed.");
 }
 
-static void check(const tacit_testimony_t *said, tacit_text_t *text) {
+static void check_statement_page(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# How to check it");
   if (said->n_events > 0) {
     tacit_statement_line(text, "This composes what is listed above again, and reads no record:");
@@ -199,7 +199,7 @@ static void all_lines(const tacit_testimony_t *said, tacit_text_t *text) {
     trust(said, text);
     outside(said, text);
     ledger(said, text);
-    check(said, text);
+    check_statement_page(said, text);
   }
   if (!said->claim.is_post_processing) {
     schema(said, text);
