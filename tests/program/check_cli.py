@@ -109,7 +109,7 @@ def main():
     run(0, "fit", "y ~ x + (1 | g)", "--family", "bernoulli", *common, *exposed, "--out", "e")
     assert "r_g_1.3" in means("e")
     # The intercept of outcomes above 0 is about where they can be.
-    for bounds, prior in (("10, upper: 400", "normal(4.1, 10)"), (".3, upper: 30", "normal(0, 10)"), (".001, upper: .01", "normal(-5.8, 10)")):
+    for bounds, prior in (("10, upper: 400", "normal(4.1, 10)"), (".3, upper: 30", "normal(0, 10)"), (".001, upper: 7", "normal(0, 10)"), (".001, upper: 1000", "normal(3.5, 10)"), (".001, upper: .01", "normal(-5.8, 10)")):
         (work / "wages.yaml").write_text("columns:\n  w: {type: numeric, lower: %s}\n  x: {type: numeric, lower: 0, upper: 1}\n" % bounds)
         for family in ("gamma", "lognormal", "weibull", "exponential"):
             text = run(0, "fit", "w ~ x", "--family", family, "--schema", "wages.yaml", "--print-model").stdout

@@ -534,19 +534,22 @@ static const char *intercept_code(writer_t *w, const char *of_class) {
 }
 
 /*
- * Of outcomes above 0, whose logs have bounds: 0 if it is in the middle half of these, else their middle, to
- * a tenth (wages from 10 to 400: 4.1, as outcomes about 1 could not be); of outcomes from 0, which may be
- * small, half the log of a bound above 400.
+ * Of outcomes above 0: 0, where 1 is well between their bounds, however far the lower one is, and half the
+ * log of an upper one above 400; else the middle of the logs of the bounds (wages from 10 to 400: 4.1, as
+ * outcomes about 1 could not be), or of small ones somewhat below the upper; to a tenth.
  */
 static double intercept_centre(const writer_t *w) {
   const tacit_column_schema_t *y = w->r->response;
-  bool is_positive = w->family->response == RESPONSE_POSITIVE && y->lower > 0;
-  if (!is_positive && !(w->family->response == RESPONSE_FROM_ZERO && y->upper > 400)) {
+  if (w->family->response != RESPONSE_POSITIVE && w->family->response != RESPONSE_FROM_ZERO) {
     return 0;
   }
-  double low = is_positive ? log(y->lower) : 0, high = log(y->upper), quarter = (high - low) / 4;
-  bool is_zero_usual = is_positive && low + quarter <= 0 && high - quarter >= 0;
-  return is_zero_usual ? 0 : round(5 * (low + high)) / 10;
+  double low = y->lower > 0 ? log(y->lower) : -INFINITY, high = log(y->upper), centre = (low + high) / 2;
+  if (low <= -1 && high >= 0.5) {
+    centre = y->upper > 400 ? high / 2 : 0;
+  } else if (low <= -1) {
+    centre = fmax(centre, high - 1.5);
+  }
+  return round(10 * centre) / 10;
 }
 
 /* Priors of a class, or of the only predictor, some of which were given; the first coefficient is the k-th of
