@@ -44,13 +44,37 @@ static bool touch(const tacit_parameters_t *of, const double *theta, double *cov
   return tacit_program_invert_positive(of->dim, cov);
 }
 
-/* By how many posterior sds the prior moves what is reported: w' C g / (w' C w)^1/2, g the prior's slope. */
+/* cov (d, d) <- of the posterior at theta if nothing but sampling were unknown; false: there is none. */
+static bool know_all(const tacit_program_run_t *run, const double *theta, double *cov) {
+  size_t d = run->parameters->dim;
+  const double *back = run->own.at[0].back;
+  double transposed[MATRIX], prior[MATRIX];
+  for (size_t i = 0; i < d * d; i++) {
+    transposed[i] = back[i % d * d + i / d];
+  }
+  tacit_program_sandwich(d, transposed, run->own.at[0].slope, cov);
+  tacit_program_prior_precision(run->parameters, theta, prior);
+  for (size_t i = 0; i < d * d; i++) {
+    cov[i] += prior[i];
+  }
+  return tacit_program_invert_positive(d, cov);
+}
+
+/* By how many posterior sds the prior moves what is reported beyond what it would without noise: w' (C - C_0)
+ * g / (w' C w)^1/2, g the prior's slope. */
 static void add_pulls(const tacit_program_run_t *run, const double *theta, const double *cov,
                       const double *slopes, tacit_evidence_t *evidence) {
   const tacit_parameters_t *of = run->parameters;
-  double grad[TACIT_NOISE_AWARE_MAX_NARROW], shift[TACIT_NOISE_AWARE_MAX_NARROW];
+  double grad[TACIT_NOISE_AWARE_MAX_NARROW], shift[TACIT_NOISE_AWARE_MAX_NARROW],
+      usual[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, known[MATRIX];
   (void)tacit_program_prior_density(of, theta, grad, NULL);
   tacit_program_apply(of->dim, cov, grad, shift);
+  if (know_all(run, theta, known)) {
+    tacit_program_apply(of->dim, known, grad, usual);
+  }
+  for (size_t j = 0; j < of->dim; j++) {
+    shift[j] -= usual[j];
+  }
   for (size_t i = 0; i < evidence->n_terms; i++) {
     const double *slope = slopes + i * of->dim;
     double spread = variance(of->dim, cov, slope),
