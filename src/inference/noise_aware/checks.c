@@ -106,6 +106,11 @@ static void find_shift(const tacit_aware_common_t *of, double *shift) {
   }
 }
 
+void tacit_aware_check_pull(tacit_checks_t *checks, size_t term, double moved, double variance) {
+  double pull = fabs(moved) / sqrt(variance);
+  tacit_checks_add(checks, TACIT_CHECK_PRIOR_PULLS, term, variance <= 0 ? 0 : isnan(pull) ? INFINITY : pull);
+}
+
 /* What prior i is a density of has mean and variance over the draws; the prior's touching normal there says
  * how much of them is its. shift (d): see find_shift(). */
 static void check_prior(const tacit_aware_common_t *of, const double *shift, size_t i,
@@ -131,11 +136,7 @@ static void check_prior(const tacit_aware_common_t *of, const double *shift, siz
     result->feature_sd[i] = of->scales[i].sd * fabs(view.half_range);
   }
   result->feature_mean[i] = i > 0 ? of->scales[i].mean : 1;
-  double pull = fabs(tacit_dot(d, weights, shift)) / sqrt(variance);
-  tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_PULLS, i,
-                   variance <= 0 ? 0
-                   : isnan(pull) ? INFINITY
-                                 : pull);
+  tacit_aware_check_pull(&result->checks, i, tacit_dot(d, weights, shift), variance);
   tacit_checks_add(&result->checks, TACIT_CHECK_PRIOR_SHARE, i, share);
   if (i > 0 && of->settings->family != TACIT_FAMILY_GAUSSIAN) {
     tacit_checks_add(&result->checks, TACIT_CHECK_SEPARATION, i, share > 0.25 ? effect : 0);

@@ -482,6 +482,8 @@ typedef struct tacit_aware_common {
   double eigenvalue;        /* least one of the whitened second moments, over its floor */
 } tacit_aware_common_t;
 
+/* How far priors move a term, in sds of its variance; none of a term that is known. */
+void tacit_aware_check_pull(tacit_checks_t *checks, size_t term, double moved, double variance);
 /* result <- the checks of features and priors, and the prior beside the posterior. */
 void tacit_aware_check_common(const tacit_aware_common_t *common, tacit_evidence_t *result);
 

@@ -77,12 +77,8 @@ static void add_pulls(const tacit_program_run_t *run, const double *theta, const
   }
   for (size_t i = 0; i < evidence->n_terms; i++) {
     const double *slope = slopes + i * of->dim;
-    double spread = variance(of->dim, cov, slope),
-           pull = fabs(tacit_dot(of->dim, slope, shift)) / sqrt(spread);
-    tacit_checks_add(&evidence->checks, TACIT_CHECK_PRIOR_PULLS, i,
-                     spread <= 0   ? 0
-                     : isnan(pull) ? INFINITY
-                                   : pull);
+    tacit_aware_check_pull(&evidence->checks, i, tacit_dot(of->dim, slope, shift),
+                           variance(of->dim, cov, slope));
   }
 }
 

@@ -12,8 +12,8 @@ static const char not_categorical[] = "method noise-aware takes a categorical ou
 
 static const char nothing_told[] =
     "method noise-aware cannot begin, since at the prior's centre records tell nothing of some parameter: "
-    "leave "
-    "out terms that say the same as others; priors that put all outcomes at a bound (--prior) do it, too";
+    "leave out terms that say the same as others; priors that put all outcomes at a bound (--prior) do it, "
+    "too";
 
 static const char cannot_drop[] = "method noise-aware cannot leave out some rows of a unit (missing: drop of "
                                   "'%s'): use --method dp-hmc or dp-penalty";

@@ -194,7 +194,9 @@ static tacit_status_t open_own(const tacit_fit_t *fit, double n_units, tacit_fit
                                tacit_error_t *err) {
   tacit_error_t why_not;
   *own = NULL;
-  if (fit->formula == NULL) {
+  const char *family = tacit_fit_value(fit, "family");
+  bool is_categorical = family != NULL && strcmp(family, "categorical") == 0;
+  if (fit->formula == NULL || (strchr(fit->formula, '|') == NULL && !is_categorical)) {
     return TACIT_OK;
   }
   tacit_status_t status = tacit_fit_copy_settings(own, fit, err);
@@ -202,11 +204,9 @@ static tacit_status_t open_own(const tacit_fit_t *fit, double n_units, tacit_fit
   if (status != TACIT_OK) {
     return status;
   }
-  bool may_differ = strchr(fit->formula, '|') != NULL || (*own)->family == TACIT_FAMILY_CATEGORICAL;
   (*own)->method = tacit_method_find("noise-aware");
   (*own)->n_public = n_units;
-  if (!may_differ || tacit_fit_prepare(*own, &why_not) != TACIT_OK ||
-      ((*own)->effects == NULL && (*own)->program == NULL)) {
+  if (tacit_fit_prepare(*own, &why_not) != TACIT_OK || ((*own)->effects == NULL && (*own)->program == NULL)) {
     tacit_fit_free(*own);
     *own = NULL;
   }

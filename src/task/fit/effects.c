@@ -127,21 +127,9 @@ bool tacit_fit_is_of_effects(const tacit_fit_effects_t *effects, size_t j) {
   return false;
 }
 
-/* The slope that fixed term j is; NULL: none. */
-static tacit_fit_slope_t *slope_of(tacit_fit_effects_t *effects, size_t j) {
-  for (size_t i = 0; i < effects->n_slopes; i++) {
-    if (strcmp(effects->slopes[i].column, tacit_design_label(effects->fixed_design, j)) == 0) {
-      return &effects->slopes[i];
-    }
-  }
-  return NULL;
-}
-
 /*
  * ->fixed_at, and where slopes are: fixed terms are in the regression in the same order, with main effects of
- * groups before the first interaction and products after those of two. Others are of groups: levels
- * (n_others)
- * <- these.
+ * groups before the first interaction and products after those of two. others (*n_others) <- those of groups.
  */
 static bool place_fixed(tacit_fit_t *fit, size_t *others, size_t *n_others) {
   tacit_fit_effects_t *effects = fit->effects;
@@ -149,7 +137,7 @@ static bool place_fixed(tacit_fit_t *fit, size_t *others, size_t *n_others) {
   *n_others = 0;
   for (size_t j = 0; j < effects->n_features; j++) {
     const char *label = i < effects->n_fixed ? tacit_design_label(effects->fixed_design, i) : "";
-    tacit_fit_slope_t *slope = i < effects->n_fixed ? slope_of(effects, i) : NULL;
+    tacit_fit_slope_t *slope = i < effects->n_fixed ? tacit_fit_find_slope(effects, label) : NULL;
     if (slope == NULL && strcmp(label, tacit_design_label(fit->design, j)) != 0) {
       others[(*n_others)++] = j;
       continue;
@@ -192,20 +180,14 @@ static bool place(tacit_fit_t *fit, size_t *others) {
   return ok && at == n_others;
 }
 
-static bool is_slope(const tacit_fit_effects_t *effects, const char *term) {
-  for (size_t i = 0; i < effects->n_slopes; i++) {
-    if (term != NULL && strcmp(effects->slopes[i].column, term) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static tacit_status_t check_priors(const tacit_fit_t *fit, tacit_error_t *err) {
+/* Priors that become flat: of a slope whatever the regression is, as it has another name there, of the
+ * intercept where it is taken. */
+static tacit_status_t check_priors(const tacit_fit_t *fit, bool is_taken, tacit_error_t *err) {
   for (size_t i = 0; i < fit->n_priors; i++) {
     const char *term = fit->priors[i].term;
-    bool is_intercept = term != NULL && (strcmp(term, "Intercept") == 0 || strcmp(term, "(Intercept)") == 0);
-    if (is_intercept || is_slope(fit->effects, term)) {
+    bool is_intercept =
+        is_taken && term != NULL && (strcmp(term, "Intercept") == 0 || strcmp(term, "(Intercept)") == 0);
+    if (is_intercept || (term != NULL && tacit_fit_find_slope(fit->effects, term) != NULL)) {
       return tacit_error_set(
           err, TACIT_ERR_ARGUMENT, "prior",
           "beside (%s | g) method noise-aware takes no other prior of %s%.64s: leave it out, "
@@ -256,10 +238,11 @@ tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit,
   if (effects->fixed.failed || effects->regression.failed) {
     return tacit_error_memory(err);
   }
-  tacit_status_t status = is_split ? check_priors(fit, err) : TACIT_OK;
+  tacit_status_t status = is_split ? check_priors(fit, false, err) : TACIT_OK;
   if (is_split) {
     TACIT_THEN(status, open_parts(fit, open_regression, &is_placed, err));
   }
+  TACIT_THEN(status, is_placed ? check_priors(fit, true, err) : TACIT_OK);
   if (status != TACIT_OK || !is_placed) {
     return status;
   }

@@ -90,13 +90,20 @@ static void append_mapped(tacit_text_t *text, words_t name, const tacit_fit_slop
                     slope->centre < 0 ? -slope->centre : slope->centre, slope->half);
 }
 
+tacit_fit_slope_t *tacit_fit_find_slope(tacit_fit_effects_t *effects, const char *column) {
+  for (size_t i = 0; i < effects->n_slopes; i++) {
+    if (strcmp(effects->slopes[i].column, column) == 0) {
+      return &effects->slopes[i];
+    }
+  }
+  return NULL;
+}
+
 /* The place of a column among ->slopes, which it joins; MAX: there are too many. */
 static size_t place_slope(tacit_fit_effects_t *effects, const tacit_column_schema_t *column) {
-  size_t i = 0;
-  while (i < effects->n_slopes && strcmp(effects->slopes[i].column, column->name) != 0) {
-    i++;
-  }
-  if (i == effects->n_slopes && i < TACIT_FIT_MAX_GROUPS) {
+  const tacit_fit_slope_t *known = tacit_fit_find_slope(effects, column->name);
+  size_t i = known != NULL ? (size_t)(known - effects->slopes) : effects->n_slopes;
+  if (known == NULL && i < TACIT_FIT_MAX_GROUPS) {
     double lower = column->lower, upper = column->upper;
     effects->slopes[i] = (tacit_fit_slope_t){
         .column = tacit_strdup(column->name), .centre = lower / 2 + upper / 2, .half = upper / 2 - lower / 2};
@@ -163,7 +170,7 @@ static bool add_group(tacit_fit_effects_t *effects, const tacit_schema_t *schema
 /* ---- the rest ---- */
 
 /* to <- the formula with each term that is a column with effects on its slope mapped. */
-static void map_terms(const tacit_fit_effects_t *effects, const tacit_schema_t *schema, const char *formula,
+static void map_terms(tacit_fit_effects_t *effects, const tacit_schema_t *schema, const char *formula,
                       tacit_text_t *to) {
   const char *end = formula + strlen(formula), *tilde = find(formula, end, '~');
   append(to, (words_t){formula, tilde < end ? tilde + 1 : end});
@@ -171,10 +178,7 @@ static void map_terms(const tacit_fit_effects_t *effects, const tacit_schema_t *
     plus = find(s, end, '+');
     words_t term = trim(s, plus);
     const tacit_column_schema_t *column = column_of(schema, term);
-    const tacit_fit_slope_t *slope = NULL;
-    for (size_t i = 0; i < effects->n_slopes && column != NULL; i++) {
-      slope = strcmp(effects->slopes[i].column, column->name) == 0 ? &effects->slopes[i] : slope;
-    }
+    const tacit_fit_slope_t *slope = column != NULL ? tacit_fit_find_slope(effects, column->name) : NULL;
     tacit_text_append(to, " ", 1);
     if (slope != NULL) {
       append_mapped(to, term, slope);

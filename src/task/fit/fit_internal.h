@@ -228,6 +228,8 @@ bool tacit_fit_may_have_effects(const tacit_fit_t *fit);
 /* ->fixed, ->regression, ->factors (but ->first) and ->slopes of a formula; false: it has no groups, or
  * others than these. */
 bool tacit_fit_split_effects(tacit_fit_effects_t *effects, const char *formula, const tacit_schema_t *schema);
+/* The slope of a column; NULL: it has no effects. */
+tacit_fit_slope_t *tacit_fit_find_slope(tacit_fit_effects_t *effects, const char *column);
 /* Is feature j of the regression one of levels, or a slope that they have effects on? */
 bool tacit_fit_is_of_effects(const tacit_fit_effects_t *effects, size_t j);
 /*
