@@ -143,12 +143,12 @@ static double together(bool is_disjoint, double sum, double next) {
 tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
   double epsilon = 0, delta = 0, rho;
   bool has_own_prior = fit->has_own_prior;
-  tacit_status_t status =
-      fit->effects == NULL
-          ? TACIT_OK
-          : tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
-                            "fits with (1 | g) are not combined: fit the formula with '+ g' in its place, "
-                            "which releases the same");
+  tacit_status_t status = fit->effects == NULL
+                              ? TACIT_OK
+                              : tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
+                                                "fits with (1 | g) are not combined: fit the formula with '+ "
+                                                "g' in its place (of slopes '+ g + x:g'), "
+                                                "at the same price");
   for (size_t i = 0; i < fit->n_of && status == TACIT_OK; i++) {
     double its_epsilon, its_delta;
     for (size_t k = 0; k < i && status == TACIT_OK; k++) {

@@ -293,10 +293,10 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
                              "program's columns only moments of what enters it are known");
   }
   if (status == TACIT_OK && s->fit->effects != NULL) {
-    status =
-        tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
-                        "rows are not made of fits with (1 | g): fit the formula with '+ g' in its place, "
-                        "which releases the same");
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
+                             "rows are not made of fits with (1 | g): fit the formula with '+ g' in its "
+                             "place (of slopes '+ g + x:g'), "
+                             "at the same price");
   }
   TACIT_THEN(status, tacit_predictor_new(&s->predictor, path, err));
   TACIT_THEN(status, tacit_inverse_init(&s->inverse, s->predictor, err));
