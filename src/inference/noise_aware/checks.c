@@ -6,10 +6,6 @@
 #include "diagnose/diagnose.h"
 #include "noise_aware/noise_aware_internal.h"
 
-/* Of a feature with sd a quarter of its half range; and how far noise in the cube drives the whitening from
- * its variance, fitted to the grid. */
-static const double quarter_variance = 1.0 / 16, cube_excess = 0.8;
-
 /* Variance of a feature around its mean, and how uncertain that is: as the process has it for any function of
  * a row. */
 static void measure(const tacit_surrogate_t *s, size_t j, double *mean, double *variance,
@@ -51,20 +47,6 @@ void tacit_surrogate_scales(const tacit_surrogate_t *surrogate, tacit_feature_sc
     variance = fmax(fmax(variance, uncertainty), 1e-6);
     scales[j] = (tacit_feature_scale_t){mean, sqrt(variance), uncertainty / variance};
   }
-}
-
-double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *settings, size_t dim,
-                                     double n_units) {
-  if (settings->family == TACIT_FAMILY_GAUSSIAN || dim < 2) {
-    return 0;
-  }
-  double factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : sqrt(2), d = (double)dim;
-  double cube = factor * d * schedule_multiplier(settings->rho, share_cube) / n_units;
-  double whitened =
-      factor * schedule_multiplier(settings->rho, share_whitened) / n_units; /* for a square of the radius */
-  whitened = fmax(whitened_radius * whitened_radius * d * whitened,
-                  whitened_noise); /* the radius grows up to this noise */
-  return whitened * (1 + cube_excess * cube / quarter_variance);
 }
 
 /* Quantile of the normal at which a chi-square of n degrees of freedom is this large [Wilson1931]. */
@@ -172,12 +154,8 @@ static double rarer_outcome(const tacit_aware_end_t *end, double *spread) {
   return end->rounds->n * fmin(mean, 1 - mean) / end->rounds->count_noise;
 }
 
-void tacit_aware_check(const tacit_aware_end_t *end) {
-  tacit_evidence_t *result = end->common.settings->evidence;
+void tacit_aware_check(const tacit_aware_end_t *end, tacit_evidence_t *result) {
   const tacit_surrogate_t *s = end->rounds->surrogate;
-  if (result == NULL) {
-    return;
-  }
   tacit_aware_check_common(&end->common, result);
   tacit_checks_t *checks = &result->checks;
   double *spread = tacit_alloc(s->n_rows, sizeof *spread);

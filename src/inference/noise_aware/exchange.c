@@ -27,11 +27,11 @@ static double likelihood(tacit_exchange_t *e, size_t site, const double *phi) {
   double theta[D];
   e->n_looks++;
   tacit_exchange_theta(e, phi, theta);
-  return e->of->kind->log_likelihood(e->of->sites[site].of, theta);
+  return e->of->provider->log_likelihood(e->of->sites[site].of, theta);
 }
 
 double tacit_exchange_prior(const tacit_exchange_t *e, const double *mu) {
-  const tacit_parameters_t *parameters = e->of->parameters;
+  const tacit_parameters_t *parameters = e->of->common.parameters;
   double theta[D + 1] = {0}; /* the prior of a log sd is a factor apart, and counts with its site */
   tacit_exchange_theta(e, mu, theta);
   return parameters->log_prior(parameters->ctx, theta, NULL);
@@ -238,9 +238,9 @@ static void shift(tacit_exchange_t *e) {
 /* What sites have besides effects, given these. */
 static void renew_sites(tacit_exchange_t *e) {
   double theta[D];
-  for (size_t i = 0; i < e->n && e->of->kind->renew != NULL; i++) {
+  for (size_t i = 0; i < e->n && e->of->provider->renew != NULL; i++) {
     tacit_exchange_theta(e, e->phi + i * e->d, theta);
-    e->of->kind->renew(e->of->sites[i].of, theta, e->rng);
+    e->of->provider->renew(e->of->sites[i].of, theta, e->rng);
   }
 }
 

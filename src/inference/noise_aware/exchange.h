@@ -1,56 +1,9 @@
-/* Sites together: what the sampler sees of each, and the draws it makes of effects that are common to them or
- * differ. */
+/* Sites together: effects that are common to them or differ. exchange.c moves chains, exchange_run.c begins
+ * and keeps them. */
 #ifndef TACIT_NOISE_AWARE_EXCHANGE_H
 #define TACIT_NOISE_AWARE_EXCHANGE_H
 
-#include "noise_aware/noise_aware_internal.h"
-
-/* What a kind of site can be asked; theta (d) are its coefficients. */
-typedef struct tacit_aware_site_kind {
-  /* Log likelihood of its releases, up to a constant. */
-  double (*log_likelihood)(void *site, const double *theta);
-  /* A point (d) about where that is highest; its slope (d) and Gauss-Newton precision (d, d) there. */
-  void (*look)(void *site, double *at, double *slope, double *precision);
-  /*
-   * Of sites with parameters besides the coefficients, a residual sd and what belongs to it, which enter the
-   * likelihood: begin them, and draw them given the coefficients. log_sd: log of the residual sd. NULL: there
-   * are none.
-   */
-  void (*begin)(void *site, const double *theta, tacit_rng_t *rng);
-  void (*renew)(void *site, const double *theta, tacit_rng_t *rng);
-  double (*log_sd)(void *site, const double *theta, tacit_rng_t *rng);
-} tacit_aware_site_kind_t;
-
-typedef struct tacit_aware_site {
-  void *of;
-  double n; /* records */
-} tacit_aware_site_t;
-
-/* What is asked for. */
-typedef struct tacit_aware_together {
-  const tacit_aware_site_kind_t *kind;
-  const tacit_aware_site_t *sites; /* (n) */
-  size_t n, d;
-  const tacit_parameters_t *parameters; /* log sd of residuals is the last of them, where sites have one */
-  const tacit_noise_aware_settings_t *settings;
-  const tacit_feature_scale_t *scales; /* (d): of the features of all sites together; of a program sd: root of
-                                          what a record tells of the parameter */
-  double between; /* scale of spreads between sites, in the linear predictor's unit, of a program in 1 /
-                     scales.sd; 0: effects are common */
-} tacit_aware_together_t;
-
-/*
- * Chains over effects (docs/theory.md, section 18.16), into draws of tacit_aware_together_columns(): the
- * parameters at the mean effects, or at the common ones, an sd being that of all records; of effects that
- * differ, a spread for each of the d coefficients, in its unit (of the intercept: at the features' means),
- * then each site's own parameters; of common ones each site's sd, if there is one. mean (d), cov (d, d): of
- * the kept mean effects, unconstrained.
- */
-TACIT_MUST_USE tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draws_t *draws,
-                                                   double *mean, double *cov, tacit_error_t *err);
-size_t tacit_aware_together_columns(const tacit_aware_together_t *of);
-
-/* ---- between exchange.c, which moves, and exchange_run.c ---- */
+#include "noise_aware/engine.h"
 
 enum { TACIT_EXCHANGE_MAX = TACIT_NOISE_AWARE_MAX_NARROW };
 
@@ -62,7 +15,7 @@ typedef struct tacit_normal {
 
 /* Everything of one chain; effects are phi. */
 typedef struct tacit_exchange {
-  const tacit_aware_together_t *of;
+  tacit_aware_fit_t *of;
   size_t n, d;
   double to_theta[TACIT_EXCHANGE_MAX * TACIT_EXCHANGE_MAX]; /* theta = to_theta phi */
   double unit[TACIT_EXCHANGE_MAX];                          /* reported unit of a spread, for one of phi */

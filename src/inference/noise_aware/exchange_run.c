@@ -13,15 +13,15 @@ enum { D = TACIT_EXCHANGE_MAX };
 /* Of a program's parameters, in units in which what a record tells of each is 1. */
 static void choose_program_scale(tacit_exchange_t *e) {
   for (size_t j = 0; j < e->d; j++) {
-    e->to_theta[j * e->d + j] = e->unit[j] = 1 / e->of->scales[j].sd;
+    e->to_theta[j * e->d + j] = e->unit[j] = 1 / e->of->common.scales[j].sd;
   }
 }
 
 /* Effects of one sd of a feature; of two levels, which are 2 apart; the intercept where features have their
  * means. */
 static void choose_scale(tacit_exchange_t *e) {
-  const tacit_aware_together_t *of = e->of;
-  if (of->settings->records != NULL) {
+  const tacit_aware_common_t *of = &e->of->common;
+  if (!e->of->provider->is_regression) {
     choose_program_scale(e);
     return;
   }
@@ -48,7 +48,7 @@ static void look_at_site(tacit_exchange_t *e, size_t i) {
   size_t d = e->d;
   double at_mode[D * D] = {0}, mode[D], slope[D], half[D * D], *precision = e->precision + i * d * d,
                      *linear = e->linear + i * d;
-  e->of->kind->look(e->of->sites[i].of, mode, slope, at_mode);
+  e->of->provider->look(e->of->sites[i].of, mode, slope, at_mode);
   for (size_t a = 0; a < d; a++) {
     slope[a] += tacit_dot(d, at_mode + a * d, mode);
   }
@@ -81,8 +81,8 @@ static bool start(tacit_exchange_t *e, size_t chain) {
   tacit_exchange_theta(e, e->mu, theta);
   for (size_t i = 0; i < e->n; i++) {
     memcpy(e->phi + i * e->d, e->mu, e->d * sizeof *e->mu);
-    if (e->of->kind->begin != NULL) {
-      e->of->kind->begin(e->of->sites[i].of, theta, e->rng);
+    if (e->of->provider->begin != NULL) {
+      e->of->provider->begin(e->of->sites[i].of, theta, e->rng);
     }
   }
   return is_there &&
@@ -91,46 +91,46 @@ static bool start(tacit_exchange_t *e, size_t chain) {
 
 /* ---- keeping ---- */
 
-static bool has_sd(const tacit_aware_together_t *of) { return of->parameters->dim > of->d; }
+static bool has_sd(const tacit_aware_common_t *of) { return of->parameters->dim > of->d; }
 
 /* Columns of one site. */
-static size_t own_columns(const tacit_aware_together_t *of) {
-  return of->between > 0 ? of->parameters->n_reported : of->parameters->n_reported - of->d;
+static size_t own_columns(const tacit_aware_fit_t *of) {
+  return of->common.parameters->n_reported - (of->between > 0 ? 0 : of->common.d);
 }
 
-size_t tacit_aware_together_columns(const tacit_aware_together_t *of) {
-  return of->parameters->n_reported + (of->between > 0 ? of->d : 0) + of->n * own_columns(of);
+size_t tacit_aware_together_columns(const tacit_aware_fit_t *of) {
+  return of->common.parameters->n_reported + (of->between > 0 ? of->common.d : 0) + of->n * own_columns(of);
 }
 
 /* out <- a site's columns; returns its residual variance, 0 where it has none. */
 static double keep_site(tacit_exchange_t *e, size_t i, double *out) {
-  const tacit_aware_together_t *of = e->of;
-  const tacit_parameters_t *parameters = of->parameters;
+  const tacit_aware_fit_t *of = e->of;
+  const tacit_parameters_t *parameters = of->common.parameters;
   double theta[D + 1] = {0};
   tacit_exchange_theta(e, e->phi + i * e->d, theta);
-  if (has_sd(of)) {
-    theta[of->d] = of->kind->log_sd(of->sites[i].of, theta, e->rng);
+  if (has_sd(&of->common)) {
+    theta[e->d] = of->provider->log_sd(of->sites[i].of, theta);
   }
   parameters->report(parameters->ctx, theta, e->reported);
   memcpy(out, e->reported + parameters->n_reported - own_columns(of), own_columns(of) * sizeof *out);
-  return has_sd(of) ? exp(2 * theta[of->d]) : 0;
+  return has_sd(&of->common) ? exp(2 * theta[e->d]) : 0;
 }
 
 static void keep(tacit_exchange_t *e, size_t looks, size_t chain, size_t row, tacit_draws_t *draws) {
-  const tacit_aware_together_t *of = e->of;
-  const tacit_parameters_t *parameters = of->parameters;
+  const tacit_aware_fit_t *of = e->of;
+  const tacit_parameters_t *parameters = of->common.parameters;
   double theta[D + 1] = {0}, *all = tacit_draws_row(draws, chain, row), *out = all + parameters->n_reported,
                    variance = 0, n = 0;
   for (size_t j = 0; j < e->d && of->between > 0; j++) {
     *out++ = exp(e->log_tau[j]) * e->unit[j];
   }
   for (size_t i = 0; i < e->n; i++, out += own_columns(of)) {
-    variance += of->sites[i].n * keep_site(e, i, out);
-    n += of->sites[i].n;
+    variance += of->sites[i].count.n * keep_site(e, i, out);
+    n += of->sites[i].count.n;
   }
   tacit_exchange_theta(e, e->mu, theta);
-  if (has_sd(of)) { /* of all records together */
-    theta[of->d] = 0.5 * log(variance / n);
+  if (has_sd(&of->common)) { /* of all records together */
+    theta[e->d] = 0.5 * log(variance / n);
   }
   parameters->report(parameters->ctx, theta, all);
   draws->stats[chain * (draws->n_warmup + draws->n_draws) + row] =
@@ -186,7 +186,7 @@ static void adapt(tacit_exchange_t *e, sums_t *states) {
 
 static tacit_status_t run_chain(tacit_exchange_t *e, size_t chain, sums_t *sums, tacit_draws_t *draws,
                                 tacit_error_t *err) {
-  const tacit_noise_aware_settings_t *settings = e->of->settings;
+  const tacit_noise_aware_settings_t *settings = e->of->common.settings;
   sums_t states = {0};
   double theta[D];
   size_t n_iterations = draws->n_warmup + draws->n_draws * settings->thin;
@@ -222,12 +222,12 @@ static tacit_status_t run_chain(tacit_exchange_t *e, size_t chain, sums_t *sums,
   return status;
 }
 
-tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draws_t *draws, double *mean,
-                                    double *cov, tacit_error_t *err) {
-  size_t n = of->n, d = of->d;
+tacit_status_t tacit_aware_together(tacit_aware_fit_t *of, tacit_error_t *err) {
+  size_t n = of->n, d = of->common.d;
+  tacit_draws_t *draws = of->draws;
   tacit_exchange_t *e = tacit_alloc_zero(1, sizeof *e);
   sums_t *sums = tacit_alloc_zero(1, sizeof *sums);
-  double *memory = tacit_alloc_zero(n * d * (d + 3) + of->parameters->n_reported, sizeof *memory);
+  double *memory = tacit_alloc_zero(n * d * (d + 3) + of->common.parameters->n_reported, sizeof *memory);
   tacit_status_t status = e != NULL && sums != NULL && memory != NULL ? TACIT_OK : tacit_error_memory(err);
   if (status == TACIT_OK) {
     *e = (tacit_exchange_t){.of = of,
@@ -248,8 +248,8 @@ tacit_status_t tacit_aware_together(const tacit_aware_together_t *of, tacit_draw
   }
   if (status == TACIT_OK) {
     draws->n_saved = draws->n_warmup + draws->n_draws;
-    memcpy(mean, sums->mean, d * sizeof *mean);
-    get_cov(d, sums, cov);
+    memcpy(of->mean, sums->mean, d * sizeof *of->mean);
+    get_cov(d, sums, of->cov);
   }
   tacit_free(memory);
   tacit_free(sums);

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "noise_aware/gaussian.h"
+#include "noise_aware/scores.h"
 
 enum { D = TACIT_NOISE_AWARE_MAX_NARROW, N_ALLOWANCES = 100 };
 
@@ -78,84 +78,38 @@ static void draw_weights(const tacit_surrogate_t *s, tacit_rng_t *rng, double *w
   }
 }
 
-static void weigh_moments(const tacit_surrogate_t *s, const double *weights, wanted_t *of) {
-  size_t p = of->p, n = s->n_rows;
+static void weigh_moments(const tacit_surrogate_t *s, const double *weights, double *mean, double *cov) {
+  size_t p = s->d - 1, n = s->n_rows;
   for (size_t i = 0; i < p; i++) {
-    of->mean[i] = tacit_dot(n, weights, s->x + of->at[i] * n);
-  }
-  for (size_t i = 0; i < p; i++) {
+    const double *x = s->x + (i + 1) * n;
+    mean[i] = tacit_dot(n, weights, x);
     for (size_t j = 0; j <= i; j++) {
+      const double *y = s->x + (j + 1) * n;
       double sum = 0;
       for (size_t k = 0; k < n; k++) {
-        sum += weights[k] * (s->x[of->at[i] * n + k] - of->mean[i]) * (s->x[of->at[j] * n + k] - of->mean[j]);
+        sum += weights[k] * (x[k] - mean[i]) * (y[k] - mean[j]);
       }
-      of->cov[i * p + j] = of->cov[j * p + i] = sum;
+      cov[i * p + j] = cov[j * p + i] = sum;
     }
   }
 }
 
-static tacit_status_t draw_from_surrogate(const tacit_noise_aware_settings_t *settings,
-                                          tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
-                                          tacit_feature_scale_t *scales, tacit_error_t *err) {
+tacit_status_t tacit_scores_draw_moments(tacit_aware_site_t *site, tacit_rng_t *rng, double *mean,
+                                         double *cov, tacit_error_t *err) {
   tacit_surrogate_t s = {0};
   double *memory = NULL;
-  tacit_status_t status = tacit_surrogate_init(&s, NULL, settings, count, false, rng, err);
+  tacit_status_t status = tacit_surrogate_init(&s, NULL, site->settings, site->count, false, rng, err);
   if (status == TACIT_OK) {
     memory = tacit_alloc_zero(s.n_rows + s.n_basis * s.n_basis + 2 * s.n_basis, sizeof *memory);
     status = memory != NULL ? TACIT_OK : tacit_error_memory(err);
   }
   if (status == TACIT_OK) {
-    tacit_surrogate_scales(&s, scales);
+    tacit_surrogate_scales(&s, site->scales);
     draw_weights(&s, rng, memory + s.n_rows, memory);
-    weigh_moments(&s, memory, of);
+    weigh_moments(&s, memory, mean, cov);
   }
   tacit_free(memory);
   tacit_surrogate_clear(&s);
-  return status;
-}
-
-/* ---- from the moments that a linear regression released ---- */
-
-/* second (d, d) <- L N L' over its first entry, N with its entries' errors drawn. */
-static void draw_second(const tacit_linear_posterior_t *of, tacit_rng_t *rng, double *second) {
-  size_t d = of->d;
-  double moments[D * D], product[D * D];
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = 0; j <= i; j++) {
-      moments[i * d + j] = moments[j * d + i] =
-          of->moments[i * d + j] + sqrt(of->variances[i * d + j]) * tacit_rng_normal(rng);
-    }
-  }
-  tacit_multiply(d, d, d, of->factor, moments, product);
-  for (size_t i = 0; i < d * d; i++) {
-    second[i] = tacit_dot(d, product + i / d * d, of->factor + i % d * d);
-  }
-}
-
-static tacit_status_t draw_from_joint_moments(const tacit_noise_aware_settings_t *settings,
-                                              tacit_aware_count_t count, tacit_rng_t *rng, wanted_t *of,
-                                              tacit_feature_scale_t *scales, tacit_error_t *err) {
-  const tacit_parameters_t sizes = {.dim = settings->n_features + (settings->known_sd > 0 ? 0 : 1)};
-  tacit_gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
-  if (g == NULL) {
-    return tacit_error_memory(err);
-  }
-  tacit_status_t status = tacit_gaussian_learn(g, NULL, &sizes, settings, count, err);
-  if (status == TACIT_OK) {
-    double second[D * D], mean[D], cov[D * D];
-    tacit_shape_t shape = {.p = g->d - 1, .mean = mean, .cov = cov};
-    memcpy(scales, g->scales, g->d * sizeof *scales);
-    scales[0] = (tacit_feature_scale_t){0, 0, 0};
-    draw_second(&g->posterior, rng, second);
-    tacit_shape_from(&shape, second);
-    for (size_t i = 0; i < of->p; i++) {
-      of->mean[i] = mean[of->at[i] - 1];
-      for (size_t j = 0; j < of->p; j++) {
-        of->cov[i * of->p + j] = cov[(of->at[i] - 1) * shape.p + of->at[j] - 1];
-      }
-    }
-  }
-  tacit_free(g);
   return status;
 }
 
@@ -226,17 +180,40 @@ static tacit_status_t make_rows(wanted_t *of, size_t n, size_t d, tacit_rng_t *r
   return TACIT_OK;
 }
 
+/* wanted <- its moments, drawn. */
+static tacit_status_t draw_moments(tacit_aware_fit_t *fit, tacit_rng_t *rng, wanted_t *wanted,
+                                   tacit_feature_scale_t *scales, tacit_error_t *err) {
+  size_t p = fit->common.d - 1;
+  double mean[D], cov[D * D];
+  tacit_status_t status = tacit_aware_learn_units(fit->sites, err);
+  TACIT_THEN(status, fit->provider->draw_moments(fit->sites, rng, mean, cov, err));
+  if (status == TACIT_OK) {
+    memcpy(scales, fit->sites->scales, fit->common.d * sizeof *scales);
+    for (size_t i = 0; i < wanted->p; i++) {
+      wanted->mean[i] = mean[wanted->at[i] - 1];
+      for (size_t j = 0; j < wanted->p; j++) {
+        wanted->cov[i * wanted->p + j] = cov[(wanted->at[i] - 1) * p + wanted->at[j] - 1];
+      }
+    }
+  }
+  return status;
+}
+
 tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *settings, const bool *is_wanted,
                                           uint64_t stream, size_t n, double *rows,
                                           tacit_feature_scale_t *scales, tacit_error_t *err) {
   tacit_rng_t *rng = NULL;
-  tacit_aware_count_t count;
-  tacit_status_t status = TACIT_OK;
+  tacit_aware_fit_t *fit = NULL;
   if (tacit_aware_has_clusters(settings)) {
     return tacit_error_set(
         err, TACIT_ERR_ARGUMENT, "unit",
         "rows of one unit hang together, and rows are made one by one: fits of units of several rows are no "
         "source of them");
+  }
+  if (tacit_aware_provider(settings)->draw_moments == NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "records",
+                           "of a program's columns only moments of what enters it are known: no rows can be "
+                           "made of them");
   }
   if (settings->releases->dim > TACIT_NOISE_AWARE_MAX_NARROW) {
     return tacit_error_set(
@@ -246,13 +223,13 @@ tacit_status_t tacit_noise_aware_features(const tacit_noise_aware_settings_t *se
   }
   settings->releases->n_taken = 0;
   size_t d = settings->releases->dim;
+  const tacit_parameters_t sizes = {.dim = d + tacit_aware_n_extra(settings)};
   wanted_t wanted = choose(settings, is_wanted, d);
-  status = tacit_aware_learn_count(NULL, settings, &count, err);
+  tacit_status_t status = tacit_aware_open(settings, 1, &sizes, &fit, err);
   TACIT_THEN(status, tacit_rng_new(&rng, settings->key, stream, err));
-  TACIT_THEN(status, (settings->family == TACIT_FAMILY_GAUSSIAN
-                          ? draw_from_joint_moments
-                          : draw_from_surrogate)(settings, count, rng, &wanted, scales, err));
+  TACIT_THEN(status, draw_moments(fit, rng, &wanted, scales, err));
   TACIT_THEN(status, make_rows(&wanted, n, d, rng, rows, err));
   tacit_rng_free(rng);
+  tacit_aware_close(fit);
   return status;
 }

@@ -1,161 +1,15 @@
-/* What a fit releases and may cost, what can be said of it beforehand, and where it begins. */
+/*
+ * The skeleton of every fit: how many units there are, how many rows they have, features, the prior's scale,
+ * scores, draws, what is said of them, what the same records would tell without noise, effects of groups. Of
+ * several sites the product of the likelihoods of their releases, under one prior.
+ */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "noise_aware/gaussian.h"
-#include "noise_aware/run.h"
-#include "noise_aware/schedule.h"
-#include "noise_aware/wide.h"
-
-/* The radius that the predicted inflation takes, in units of sqrt(d / Var y): typical of what the rule for R
- * chooses. */
-static const double nominal_radius = 1;
-
-/* What is assumed where the worst is forecast: of a feature at -1 in 2 % of records, else 1. */
-static const double rare_variance = 4 * 0.02 * 0.98;
-
-/* Noise of scores then beside that of rows in the cube: what a surrogate does not know of a few records comes
- * on top; measured. */
-static const double poor_excess = 4;
-
-/* The same of a linear regression, by its noise ratio; and the ratio above which it is warned. */
-static const double gaussian_poor = 3.5, ratio_noisy = 2;
-
-tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void) {
-  return (tacit_noise_aware_settings_t){.family = TACIT_FAMILY_BERNOULLI,
-                                        .upper = 1,
-                                        .n_chains = 4,
-                                        .n_warmup = 500,
-                                        .n_draws = 1000,
-                                        .thin = 1};
-}
-
-typedef struct planned {
-  double share;
-  const char *label;
-} planned_t;
-
-bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings) {
-  return settings->relation == TACIT_RELATION_ADD_REMOVE || settings->may_drop;
-}
-
-/* Of the release of squares of scores, after the last score; 0: there is none. */
-double tacit_aware_squares_share(const tacit_noise_aware_settings_t *settings) {
-  return tacit_aware_has_clusters(settings)         ? share_clusters
-         : settings->family == TACIT_FAMILY_POISSON ? share_squares
-                                                    : 0;
-}
-
-/* Residuals along features: of few features, and one at least. */
-double tacit_aware_residuals_share(const tacit_noise_aware_settings_t *settings) {
-  return settings->n_features >= 2 && settings->n_features <= TACIT_NOISE_AWARE_MAX_NARROW ? share_residuals
-                                                                                           : 0;
-}
-
-/* Share of the last score. */
-double tacit_aware_last_share(const tacit_noise_aware_settings_t *settings) {
-  double others = tacit_aware_squares_share(settings) + tacit_aware_residuals_share(settings) +
-                  (tacit_aware_has_clusters(settings) ? share_rows : 0);
-  return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0) -
-         others;
-}
-
-size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings,
-                                tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
-  const double last = tacit_aware_last_share(settings);
-  const planned_t of_scores[] = {{share_cube, "second moments"},
-                                 {share_whitened, "whitened second moments"},
-                                 {share_score[0], "weighted score"},
-                                 {share_score[1], "weighted score"},
-                                 {share_information, "information"},
-                                 {last, "weighted score"},
-                                 {share_count, "number of units"},
-                                 {tacit_aware_squares_share(settings), "squares of scores"},
-                                 {share_rows, "numbers of rows"},
-                                 {tacit_aware_residuals_share(settings), "residuals along features"}};
-  if (settings->records != NULL) {
-    return tacit_program_events(settings, events);
-  }
-  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
-    return tacit_gaussian_events(settings, events);
-  }
-  const bool is_made[] = {true,
-                          true,
-                          true,
-                          true,
-                          true,
-                          true,
-                          tacit_aware_is_count_private(settings),
-                          tacit_aware_squares_share(settings) > 0,
-                          tacit_aware_has_clusters(settings),
-                          tacit_aware_residuals_share(settings) > 0};
-  size_t n = 0;
-  for (size_t i = 0; i < sizeof of_scores / sizeof of_scores[0]; i++) {
-    events[n] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN,
-                                .noise_multiplier = schedule_multiplier(settings->rho, of_scores[i].share),
-                                .count = 1};
-    snprintf(events[n].label, sizeof events[n].label, "%s", of_scores[i].label);
-    n += is_made[i];
-  }
-  return n;
-}
-
-/* Of a linear regression, by the noise ratio P: measured, see experiments/honesty. */
-static double gaussian_inflation(tacit_noise_aware_settings_t settings, size_t dim, double n_units,
-                                 double excess) {
-  settings.n_features = dim;
-  settings.n_units = n_units;
-  return hypot(1, excess * tacit_gaussian_noise_ratio(&settings));
-}
-
-double tacit_noise_aware_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
-  if (settings->records != NULL) {
-    return tacit_program_inflation(settings, n_units);
-  }
-  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
-    return gaussian_inflation(*settings, dim, n_units, 1);
-  }
-  double mu2 = 2 * settings->rho * share_score[2],
-         factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : 2;
-  double variance = settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1;
-  double noise = factor * factor * nominal_radius * nominal_radius * (double)dim * settings->upper *
-                 settings->upper / variance;
-  return sqrt(1 + noise / (mu2 * n_units));
-}
-
-double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim,
-                                        double n_units) {
-  if (settings->records != NULL) {
-    return tacit_program_inflation(settings, n_units);
-  }
-  if (settings->family == TACIT_FAMILY_GAUSSIAN) {
-    return gaussian_inflation(*settings, dim, n_units, gaussian_poor);
-  }
-  double factor = settings->relation == TACIT_RELATION_ADD_REMOVE ? 1 : 2, n_columns = (double)dim;
-  double spread = dim > 1 ? rare_variance : 1, mu2 = 2 * settings->rho * share_score[2];
-  double rows = (double)(settings->max_rows > 1
-                             ? settings->max_rows
-                             : 1); /* at worst independent: then they tell as much more without privacy */
-  double noise = rows * poor_excess * factor * factor * n_columns * settings->upper * settings->upper /
-                 (settings->family == TACIT_FAMILY_BERNOULLI ? 0.15 : 1);
-  return fmax(sqrt(1 + noise / (mu2 * n_units * spread)),
-              tacit_noise_aware_inflation(settings, dim, n_units));
-}
-
-tacit_status_t tacit_noise_aware_check_budget(const tacit_noise_aware_settings_t *settings,
-                                              tacit_error_t *err) {
-  return settings->records != NULL                   ? tacit_program_check(settings, err)
-         : settings->family == TACIT_FAMILY_GAUSSIAN ? tacit_gaussian_check(settings, err)
-                                                     : tacit_wide_check(settings, err);
-}
-
-bool tacit_noise_aware_is_noisy(const tacit_noise_aware_settings_t *settings) {
-  return settings->records == NULL && settings->family == TACIT_FAMILY_GAUSSIAN &&
-         tacit_gaussian_noise_ratio(settings) > ratio_noisy;
-}
+#include "noise_aware/effects.h"
+#include "noise_aware/engine.h"
 
 bool tacit_aware_goes_on(const tacit_noise_aware_settings_t *settings, size_t done, double accept_rate) {
   tacit_progress_t progress = {done, settings->n_warmup + settings->n_draws * settings->thin, accept_rate};
@@ -168,113 +22,239 @@ tacit_status_t tacit_aware_may_start(const tacit_noise_aware_settings_t *setting
                                                                "interrupted before the first iteration");
 }
 
-tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator,
-                                          const tacit_parameters_t *parameters,
-                                          const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
-  if (curator == NULL && s->releases == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "releases",
-                           "without a curator the releases must be there");
-  }
-  if (curator != NULL && tacit_curator_is_exposed(curator)) {
-    return tacit_error_set(
-        err, TACIT_ERR_ARGUMENT, "curator",
-        "noise-aware regression models the noise of its releases: it needs a private curator");
-  }
-  bool is_gaussian = s->records == NULL && s->family == TACIT_FAMILY_GAUSSIAN;
-  if (s->max_rows > 1 && s->may_drop) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "max_rows",
-                           "of units of several rows all rows must count: none may be dropped");
-  }
-  if (s->records != NULL) {
-    tacit_status_t status = tacit_centred_check(s->records, err);
-    if (status != TACIT_OK) {
-      return status;
+/* ---- sites ---- */
+
+void tacit_aware_close(tacit_aware_fit_t *fit) {
+  for (size_t i = 0; fit != NULL && fit->sites != NULL && i < fit->n; i++) {
+    if (fit->sites[i].of != NULL && fit->provider->clear != NULL) {
+      fit->provider->clear(fit->sites[i].of);
     }
+    tacit_free(fit->sites[i].of);
   }
-  size_t most = tacit_wide_takes(s) ? TACIT_NOISE_AWARE_MAX_FEATURES : TACIT_NOISE_AWARE_MAX_NARROW;
-  size_t n_extra = is_gaussian && !(s->known_sd > 0),
-         dim = curator != NULL ? tacit_curator_dim(curator) : s->releases->dim + n_extra;
-  if (parameters->dim != dim || parameters->dim < 1 + n_extra || parameters->dim > most + n_extra) {
-    return tacit_error_set(
-        err, TACIT_ERR_ARGUMENT, "dim",
-        "noise-aware regression takes 1 to %d features, the intercept included, and no other parameter; "
-        "there are %zu",
-        (int)most, parameters->dim);
-  }
-  if (s->records == NULL && !is_gaussian && !tacit_family_has_moments(s->family, s->upper)) {
-    return tacit_error_set(
-        err, TACIT_ERR_ARGUMENT, "family",
-        "noise-aware regression is for families bernoulli and gaussian, and for poisson with an upper bound "
-        "of the response between 1 and %d",
-        (int)TACIT_FAMILY_MAX_COUNT);
-  }
-  double precision[(TACIT_NOISE_AWARE_MAX_FEATURES + 1) * (TACIT_NOISE_AWARE_MAX_FEATURES + 1)] = {0};
-  const double origin[TACIT_NOISE_AWARE_MAX_FEATURES + 1] = {0};
-  if (parameters->prior_precision != NULL) {
-    parameters->prior_precision(parameters->ctx, origin, precision);
-    for (size_t j = 0; j < parameters->dim - n_extra; j++) {
-      if (!(precision[j * parameters->dim + j] > 0)) {
-        return tacit_error_set(err, TACIT_ERR_ARGUMENT, "prior",
-                               "noise-aware regression needs a proper prior on every coefficient: where "
-                               "noise hides it, a flat one "
-                               "leaves no posterior; %s has none",
-                               parameters->labels[j]);
-      }
-    }
-  }
-  if (curator != NULL &&
-      (tacit_curator_sensitivity_factor(curator) > 1) != (s->relation == TACIT_RELATION_SUBSTITUTE)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "relation",
-                           "the settings' relation is not that of the curator's budget");
-  }
-  if (is_gaussian && s->rho > 0 && s->n_features != parameters->dim - n_extra) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_features",
-                           "the settings' number of features is not that of the model");
-  }
-  if (!(s->rho > 0 && isfinite(s->rho)) || s->n_chains < 1 || s->n_draws < 1 || s->thin < 1) {
-    return tacit_error_set(
-        err, TACIT_ERR_ARGUMENT, "settings",
-        "noise-aware regression needs a finite rho above 0 and at least one chain, draw and thin");
-  }
-  return s->records != NULL && curator == NULL
-             ? TACIT_OK
-             : tacit_noise_aware_check_budget(
-                   s, err); /* of programs it goes by the prior, which may be another */
+  tacit_free(fit != NULL ? fit->sites : NULL);
+  tacit_free(fit);
 }
 
-static tacit_status_t fit_scores(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                 const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
-                                 tacit_error_t *err) {
-  tacit_aware_run_t *run = tacit_alloc_zero(1, sizeof *run);
-  if (run == NULL) {
+tacit_status_t tacit_aware_open(const tacit_noise_aware_settings_t *settings, size_t n,
+                                const tacit_parameters_t *parameters, tacit_aware_fit_t **fit,
+                                tacit_error_t *err) {
+  tacit_aware_fit_t *of = *fit = tacit_alloc_zero(1, sizeof **fit);
+  if (of == NULL) {
     return tacit_error_memory(err);
   }
-  run->curator = curator;
-  run->parameters = parameters;
-  run->settings = settings;
-  run->may_be_wide = true;
-  tacit_status_t status = tacit_aware_run_all(run, draws, err);
-  tacit_aware_run_clear(run);
-  tacit_free(run);
+  of->provider = tacit_aware_provider(settings);
+  of->n = n;
+  of->common = (tacit_aware_common_t){.d = parameters->dim - tacit_aware_n_extra(settings),
+                                      .parameters = parameters,
+                                      .settings = settings,
+                                      .scales = of->scales,
+                                      .mean = of->mean,
+                                      .cov = of->cov};
+  of->sites = tacit_alloc_zero(n, sizeof *of->sites);
+  bool ok = of->sites != NULL;
+  for (size_t i = 0; i < n && ok; i++) {
+    of->sites[i].parameters = parameters;
+    of->sites[i].settings = &settings[i];
+    of->sites[i].is_alone = n == 1;
+    of->sites[i].of = tacit_alloc_zero(1, of->provider->size);
+    ok = of->sites[i].of != NULL;
+  }
+  return ok ? TACIT_OK : tacit_error_memory(err);
+}
+
+/* ---- releases ---- */
+
+tacit_curator_t *tacit_aware_curator(const tacit_aware_site_t *site) {
+  return site->settings->releases->n_taken < site->n_kept ? NULL : site->curator;
+}
+
+static tacit_status_t learn_count(tacit_aware_site_t *site, tacit_error_t *err) {
+  const tacit_noise_aware_settings_t *settings = site->settings;
+  tacit_curator_t *curator = tacit_aware_curator(site);
+  double n = 0, noise_sd = 0, multiplier = schedule_multiplier(settings->rho, share_count);
+  tacit_status_t status = TACIT_OK;
+  site->count = (tacit_aware_count_t){0};
+  if (settings->relation == TACIT_RELATION_SUBSTITUTE) {
+    status = tacit_aware_n_units(curator, settings, &site->count.n, err);
+  }
+  if (status != TACIT_OK || !tacit_aware_is_count_private(settings)) {
+    return status;
+  }
+  status = tacit_aware_may_start(settings, err);
+  TACIT_THEN(status, tacit_aware_release_count(curator, settings, multiplier, &n, &noise_sd, err));
+  n = fmax(n, fmax(noise_sd, 1)); /* no number of records must end a run */
+  site->count = (tacit_aware_count_t){n, noise_sd / n};
   return status;
 }
 
-/* Once settings are seen to be right; settings->releases: begun. */
-static tacit_status_t fit(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                          const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
-                          tacit_error_t *err) {
-  tacit_status_t status = tacit_draws_init(draws, settings->n_chains, settings->n_warmup, settings->n_draws,
-                                           parameters->n_reported, err);
-  if (status == TACIT_OK && settings->records != NULL) {
-    return tacit_aware_program(curator, parameters, settings, draws, err);
+tacit_status_t tacit_aware_learn_units(tacit_aware_site_t *site, tacit_error_t *err) {
+  tacit_status_t status = learn_count(site, err);
+  if (tacit_aware_provider(site->settings)->counts_unit_rows) {
+    TACIT_THEN(status, tacit_aware_learn_rows(tacit_aware_curator(site), site->settings, site->count,
+                                              &site->unit_rows, err));
   }
-  if (status == TACIT_OK && settings->family == TACIT_FAMILY_GAUSSIAN) {
-    tacit_aware_count_t count;
-    status = tacit_aware_learn_count(curator, settings, &count, err);
-    return status == TACIT_OK ? tacit_aware_gaussian(curator, parameters, settings, count, draws, err)
-                              : status;
+  return status;
+}
+
+/* All that is learned before the prior's scale is known. */
+static tacit_status_t learn_features(const tacit_aware_provider_t *of, tacit_aware_site_t *site,
+                                     tacit_error_t *err) {
+  tacit_status_t status = of->open != NULL ? of->open(site, err) : TACIT_OK;
+  TACIT_THEN(status, tacit_aware_learn_units(site, err));
+  return status == TACIT_OK && of->learn_features != NULL ? of->learn_features(site, err) : status;
+}
+
+static tacit_status_t learn_scores(const tacit_aware_provider_t *of, tacit_aware_site_t *site,
+                                   tacit_error_t *err) {
+  return of->learn_scores != NULL ? of->learn_scores(site, err) : TACIT_OK;
+}
+
+/* All that was asked for so far is asked for in the same way again, and is there. */
+static tacit_status_t begin_again(const tacit_aware_provider_t *of, tacit_aware_site_t *site,
+                                  tacit_error_t *err) {
+  tacit_releases_t *releases = site->settings->releases;
+  site->n_kept = site->curator != NULL ? releases->n : 0; /* without one all are there */
+  site->has_begun_again = true;
+  releases->n_taken = 0;
+  of->clear(site->of);
+  memset(site->of, 0, of->size);
+  tacit_status_t status = learn_features(of, site, err);
+  return status == TACIT_OK ? learn_scores(of, site, err) : status;
+}
+
+void tacit_aware_pool_scales(tacit_aware_fit_t *fit) {
+  for (size_t j = 0; j < fit->common.d; j++) {
+    double units = 0, mean = 0, square = 0, doubt = 0;
+    for (size_t i = 0; i < fit->n; i++) {
+      const tacit_feature_scale_t *s = &fit->sites[i].scales[j];
+      double n = fit->sites[i].count.n, variance = s->sd * s->sd,
+             uncertainty = n * variance * s->relative_error;
+      units += n;
+      mean += n * s->mean;
+      square += n * (variance + s->mean * s->mean);
+      doubt += uncertainty * uncertainty;
+    }
+    mean /= units;
+    double variance = square / units - mean * mean;
+    fit->scales[j] = (tacit_feature_scale_t){mean, sqrt(fmax(variance, 0)),
+                                             variance > 0 ? sqrt(doubt) / units / variance : 0};
   }
-  return status == TACIT_OK ? fit_scores(curator, parameters, settings, draws, err) : status;
+}
+
+/* What features of all sites together are like. */
+static void pool(tacit_aware_fit_t *fit) {
+  fit->common.mean_noise = fit->sites->mean_noise;
+  fit->common.eigenvalue = fit->sites->eigenvalue;
+  if (!fit->is_combined) {
+    memcpy(fit->scales, fit->sites->scales, sizeof fit->scales);
+    return;
+  }
+  double noise = 0, units = 0;
+  for (size_t i = 0; i < fit->n; i++) {
+    const tacit_aware_site_t *site = &fit->sites[i];
+    noise += site->count.n * site->mean_noise * (site->count.n * site->mean_noise);
+    units += site->count.n;
+    fit->common.eigenvalue = fmin(fit->common.eigenvalue, site->eigenvalue);
+  }
+  fit->common.mean_noise = sqrt(noise) / units;
+  if (fit->provider->pool != NULL) {
+    fit->between *= fit->provider->pool(fit);
+  } else {
+    tacit_aware_pool_scales(fit);
+  }
+}
+
+tacit_status_t tacit_aware_learn(tacit_aware_fit_t *fit, tacit_error_t *err) {
+  const tacit_aware_provider_t *of = fit->provider;
+  const tacit_noise_aware_settings_t *settings = fit->common.settings;
+  tacit_status_t status = TACIT_OK;
+  for (size_t i = 0; i < fit->n && status == TACIT_OK; i++) {
+    status = learn_features(of, &fit->sites[i], err);
+  }
+  if (status == TACIT_OK && of->is_regression) {
+    pool(fit);
+    if (settings->scaled != NULL) {
+      settings->scaled(settings->prior_user, fit->scales);
+    }
+  }
+  for (size_t i = 0; i < fit->n && status == TACIT_OK; i++) {
+    status = learn_scores(of, &fit->sites[i], err);
+  }
+  if (status == TACIT_OK && of->must_begin_again != NULL && of->must_begin_again(fit->sites)) {
+    status = begin_again(of, fit->sites, err);
+  }
+  if (status == TACIT_OK && !of->is_regression) { /* what a record tells of a parameter is known by scores */
+    pool(fit);
+  }
+  return status;
+}
+
+/* ---- draws, and what is said of them ---- */
+
+/* Does tacit_aware_together() draw? */
+static bool is_by_effects(const tacit_aware_fit_t *fit) {
+  return fit->is_combined && (fit->between > 0 || fit->provider->renew != NULL);
+}
+
+static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_error_t *err) {
+  enum { D = TACIT_NOISE_AWARE_MAX_FEATURES };
+  double precision[D * D] = {0};
+  tacit_evidence_t *evidence = fit->common.settings->evidence;
+  bool is_known = evidence != NULL && fit->provider->add_information != NULL &&
+                  !(fit->between > 0); /* else intervals are wide by what sites differ */
+  tacit_status_t status = evidence != NULL ? fit->provider->conclude(fit, evidence, err) : TACIT_OK;
+  for (size_t i = 0; i < fit->n && is_known && status == TACIT_OK; i++) {
+    is_known = fit->provider->add_information(fit, i, precision);
+  }
+  if (status == TACIT_OK && is_known) {
+    tacit_aware_noise_factors(&fit->common, precision);
+  }
+  return status;
+}
+
+/* mean and cov (dim, dim) of all parameters, log sigma taken to be independent of the others. */
+static void find_moments(const tacit_aware_fit_t *fit, double *mean, double *cov) {
+  const tacit_parameters_t *parameters = fit->common.parameters;
+  const tacit_draws_t *draws = fit->draws;
+  size_t d = fit->common.d, dim = parameters->dim, n_kept = tacit_draws_n_kept(draws), n = 0;
+  double theta[TACIT_AWARE_MAX_DIM] = {0}, unit[TACIT_AWARE_MAX_DIM], square = 0;
+  memcpy(mean, fit->mean, d * sizeof *mean);
+  for (size_t i = 0; i < d * d; i++) {
+    cov[i / d * dim + i % d] = fit->cov[i];
+  }
+  if (dim == d) {
+    return;
+  }
+  parameters->report(parameters->ctx, theta, unit);
+  for (size_t i = 0; i < draws->n_chains * n_kept; i++) {
+    const double *row = tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept);
+    double log_sigma = log(row[d] / unit[d]), from = log_sigma - mean[d];
+    mean[d] += from / (double)++n;
+    square += from * (log_sigma - mean[d]);
+  }
+  cov[d * dim + d] = n > 1 ? square / (double)(n - 1) : 1;
+}
+
+static tacit_status_t draw_effects(const tacit_aware_fit_t *fit, tacit_error_t *err) {
+  double mean[TACIT_AWARE_MAX_DIM] = {0}, cov[TACIT_AWARE_MAX_DIM * TACIT_AWARE_MAX_DIM] = {0};
+  find_moments(fit, mean, cov);
+  return tacit_effects_walk(&(tacit_effects_start_t){fit->common.parameters->dim, mean, cov,
+                                                     fit->provider->log_density, fit->sites->of,
+                                                     fit->common.parameters, fit->common.settings},
+                            fit->draws, err);
+}
+
+static tacit_status_t run(tacit_aware_fit_t *fit, tacit_error_t *err) {
+  const tacit_noise_aware_settings_t *settings = fit->common.settings;
+  size_t n_columns =
+      is_by_effects(fit) ? tacit_aware_together_columns(fit) : fit->common.parameters->n_reported;
+  tacit_status_t status =
+      tacit_draws_init(fit->draws, settings->n_chains, settings->n_warmup, settings->n_draws, n_columns, err);
+  TACIT_THEN(status, tacit_aware_learn(fit, err));
+  TACIT_THEN(status, is_by_effects(fit) ? tacit_aware_together(fit, err) : fit->provider->draw(fit, err));
+  TACIT_THEN(status, conclude(fit, err));
+  return status == TACIT_OK && settings->effects != NULL && !fit->is_combined ? draw_effects(fit, err)
+                                                                              : status;
 }
 
 tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_parameters_t *parameters,
@@ -282,6 +262,7 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
                                      tacit_error_t *err) {
   tacit_noise_aware_settings_t own = *settings; /* releases are kept for a run that is begun again */
   tacit_releases_t kept = {0};
+  tacit_aware_fit_t *fit = NULL;
   *draws = (tacit_draws_t){0};
   tacit_status_t status = tacit_aware_check_settings(curator, parameters, settings, err);
   if (status != TACIT_OK) {
@@ -291,12 +272,45 @@ tacit_status_t tacit_noise_aware_fit(tacit_curator_t *curator, const tacit_param
   own.releases->n_taken = 0;
   if (curator != NULL) {
     tacit_releases_clear(own.releases);
-    own.releases->dim =
-        settings->records == NULL && settings->family == TACIT_FAMILY_GAUSSIAN && !(settings->known_sd > 0)
-            ? parameters->dim - 1
-            : parameters->dim;
+    own.releases->dim = parameters->dim - tacit_aware_n_extra(settings);
   }
-  status = fit(curator, parameters, &own, draws, err);
+  status = tacit_aware_open(&own, 1, parameters, &fit, err);
+  if (status == TACIT_OK) {
+    fit->draws = draws;
+    fit->sites->curator = curator;
+    status = run(fit, err);
+  }
+  tacit_aware_close(fit);
   tacit_releases_clear(&kept);
+  return status;
+}
+
+tacit_status_t tacit_noise_aware_combine(const tacit_noise_aware_settings_t *sites, size_t n, double between,
+                                         const tacit_parameters_t *parameters, tacit_draws_t *draws,
+                                         tacit_error_t *err) {
+  tacit_aware_fit_t *fit = NULL;
+  tacit_status_t status = TACIT_OK;
+  *draws = (tacit_draws_t){0};
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    sites[i].releases->n_taken = 0;
+    status = tacit_aware_check_settings(NULL, parameters, &sites[i], err);
+  }
+  if (status == TACIT_OK && parameters->dim > TACIT_NOISE_AWARE_MAX_NARROW + tacit_aware_n_extra(sites)) {
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "dim",
+                             "releases of several sites are combined for at most %d features, the intercept "
+                             "included; there are %zu",
+                             (int)TACIT_NOISE_AWARE_MAX_NARROW, parameters->dim);
+  }
+  TACIT_THEN(status, tacit_aware_open(sites, n, parameters, &fit, err));
+  for (size_t i = 0; i < n && status == TACIT_OK; i++) {
+    fit->sites[i].is_alone = false;
+  }
+  if (status == TACIT_OK) {
+    fit->is_combined = true;
+    fit->between = between;
+    fit->draws = draws;
+    status = run(fit, err);
+  }
+  tacit_aware_close(fit);
   return status;
 }

@@ -6,30 +6,13 @@
  * how many rows units have.
  */
 #include "base/error.h"
-#include "base/memory.h"
 #include "diagnose/diagnose.h"
-#include "noise_aware/effects.h"
 #include "noise_aware/gaussian.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-static void check_gaussian(tacit_gaussian_t *g) {
-  tacit_evidence_t *evidence = g->settings->evidence;
-  if (evidence == NULL) {
-    return;
-  }
-  tacit_aware_check_common(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean,
-                                                   g->cov, g->mean_noise, g->eigenvalue},
-                           evidence);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, tacit_gaussian_tail_doubt(g, g->cov));
-  tacit_checks_add_of(&evidence->checks, TACIT_CHECK_WIDE_BOUNDS, "residuals", g->scale);
-  if (g->dim > g->d) {
-    tacit_checks_add(&evidence->checks, TACIT_CHECK_SIGMA_UNKNOWN, SIZE_MAX, tacit_gaussian_square_error(g));
-  }
-  tacit_gaussian_note(g, evidence);
-}
+enum { D = GAUSSIAN_MAX, MAX_TRIES = 200 };
 
 /* inner (d, d) <- N M^-1 N: N of whitened rows, M of scores. False where M is not positive. */
 static bool weigh_by_scores(const tacit_gaussian_t *g, double *inner) {
@@ -50,8 +33,9 @@ static bool weigh_by_scores(const tacit_gaussian_t *g, double *inner) {
   return true;
 }
 
-/* n L N L' / sigma^2, N of whitened rows; of units of several rows the sandwich's, which has no sigma. */
-void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision) {
+/* n L N L' / sigma^2, N of whitened rows: that of least squares; of units of several rows the sandwich's,
+ * which has no sigma. */
+static void add_least_squares(const tacit_gaussian_t *g, double sigma, double *precision) {
   const tacit_linear_posterior_t *p = &g->posterior;
   size_t d = g->d;
   double product[GAUSSIAN_MAX * GAUSSIAN_MAX], inner[GAUSSIAN_MAX * GAUSSIAN_MAX];
@@ -63,65 +47,112 @@ void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, dou
   }
 }
 
-static void compare_to_none(tacit_gaussian_t *g, const tacit_draws_t *draws) {
-  size_t d = g->d, n_kept = tacit_draws_n_kept(draws), n_draws = 0;
-  double theta[GAUSSIAN_MAX + 1] = {0}, unit[GAUSSIAN_MAX + 1], precision[GAUSSIAN_MAX * GAUSSIAN_MAX] = {0},
-                              sigma = 0;
-  if (g->dim > d) {
-    g->parameters->report(g->parameters->ctx, theta, unit); /* sigma last, of log sigma 0 */
-    for (size_t i = 0; i < draws->n_chains * n_kept; i++, n_draws++) {
-      size_t row = i / n_kept * (draws->n_warmup + draws->n_draws) + draws->n_warmup + i % n_kept;
-      sigma += draws->values[row * draws->n_reported + d] / unit[d];
-    }
-  }
-  tacit_gaussian_add_information(g, n_draws > 0 ? sigma / (double)n_draws : g->posterior.known_sd, precision);
-  tacit_aware_noise_factors(&(tacit_aware_common_t){g->d, g->parameters, g->settings, g->scales, g->mean,
-                                                    g->cov, g->mean_noise, g->eigenvalue},
-                            precision);
-}
-
-/* How many rows units have, and by it the weight of residuals beside scores, whose mean square is d times
- * something between `kept`, of independent rows, and 1, of rows that are alike: d times the root of that. A
- * larger weight costs coefficients, a smaller one the mean square of residuals. */
-static tacit_status_t learn_rows(tacit_gaussian_t *g, tacit_aware_count_t count, tacit_error_t *err) {
-  tacit_unit_rows_t rows;
-  double all, root;
-  tacit_status_t status = tacit_aware_learn_rows(g->curator, g->settings, count, &rows, err);
-  tacit_aware_weigh(&rows, 1, &all, &root);
-  g->kept = root * root;
-  g->square_weight = tacit_aware_has_clusters(g->settings) ? sqrt((double)g->d * root) : 0;
-  return status;
-}
-
-tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator,
-                                    const tacit_parameters_t *parameters,
-                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
-                                    tacit_error_t *err) {
+/*
+ * Everything but draws. By how many rows units have goes the weight of residuals beside scores, whose mean
+ * square is d times something between `kept`, of independent rows, and 1, of rows that are alike: d times the
+ * root of that. A larger weight costs coefficients, a smaller one the mean square of residuals.
+ */
+static tacit_status_t learn_features(tacit_aware_site_t *site, tacit_error_t *err) {
   tacit_status_t (*const steps[])(tacit_gaussian_t *, tacit_error_t *) = {
       tacit_gaussian_learn_columns, tacit_gaussian_learn_first, tacit_gaussian_learn_whitened,
       tacit_gaussian_learn_bands};
-  g->curator = curator;
-  g->parameters = parameters;
+  tacit_gaussian_t *g = site->of;
+  const tacit_noise_aware_settings_t *settings = site->settings;
+  double all, root;
+  g->curator = site->curator;
+  g->parameters = site->parameters;
   g->settings = settings;
+  g->scales = site->scales;
   g->shares = tacit_gaussian_shares(settings);
-  g->dim = parameters->dim;
-  g->d = parameters->dim - (settings->known_sd > 0 ? 0 : 1);
-  g->n = count.n;
-  g->count_error = count.error;
-  tacit_status_t status = learn_rows(g, count, err);
+  g->dim = site->parameters->dim;
+  g->d = g->dim - tacit_gaussian_has_sd(settings);
+  g->n = site->count.n;
+  g->count_error = site->count.error;
+  tacit_aware_weigh(&site->unit_rows, 1, &all, &root);
+  g->kept = root * root;
+  g->square_weight = tacit_aware_has_clusters(settings) ? sqrt((double)g->d * root) : 0;
+  tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == TACIT_OK; i++) {
     status = tacit_aware_may_start(settings, err);
     TACIT_THEN(status, steps[i](g, err));
   }
   const tacit_location_t *at = &g->location;
-  g->scales[0] = (tacit_feature_scale_t){at->mean, fmin(1, sqrt(at->sd * at->sd + 2 * at->square_error)),
-                                         at->mean_error};
+  site->scales[0] = (tacit_feature_scale_t){at->mean, fmin(1, sqrt(at->sd * at->sd + 2 * at->square_error)),
+                                            at->mean_error};
+  site->mean_noise = g->mean_noise;
+  site->eigenvalue = g->eigenvalue;
   return status;
 }
 
+/* ---- the likelihood: coefficients are common to sites, or differ; a site's residuals have their own sd,
+ * which is drawn given its coefficients: log t, in which they do not trade off (docs/theory.md, 18.9) ---- */
+
+/* Its own prior of log sigma included: that of coefficients is taken off, since it counts once for all sites.
+ */
+static double log_likelihood(void *of, const double *theta) {
+  tacit_gaussian_t *g = of;
+  double at[D + 1] = {0};
+  memcpy(at, theta, g->d * sizeof *at);
+  tacit_linear_map(&g->posterior, theta, g->chain.point);
+  double value = tacit_linear_log_density(&g->posterior, g->chain.point);
+  return value - g->parameters->log_prior(g->parameters->ctx, at, NULL);
+}
+
+/* Precision of theta: (L / s) P (L / s)'. */
+static void look(void *of, double *at, double *slope, double *precision) {
+  tacit_linear_posterior_t *p = &((tacit_gaussian_t *)of)->posterior;
+  size_t d = p->d;
+  double inner[D * D], product[D * D];
+  tacit_linear_look(p, at, inner);
+  for (size_t i = 0; i < d; i++) {
+    at[i] *= p->scale;
+    slope[i] = 0;
+  }
+  tacit_solve_upper(d, p->factor, at);
+  tacit_multiply(d, d, d, p->factor, inner, product);
+  for (size_t i = 0; i < d; i++) {
+    at[i] += p->theta[i];
+  }
+  for (size_t i = 0; i < d * d; i++) {
+    precision[i] = tacit_dot(d, product + i / d * d, p->factor + i % d * d) / (p->scale * p->scale);
+  }
+}
+
+/* Where the coefficients leave no room for sigma, log t rises until they do. */
+static void begin(void *of, const double *theta, tacit_rng_t *rng) {
+  tacit_gaussian_t *g = of;
+  tacit_linear_chain_t *c = &g->chain;
+  *c = (tacit_linear_chain_t){.p = &g->posterior, .rng = rng};
+  c->point[g->d] = 0.5 * log(c->p->square) + 0.1 * tacit_rng_normal(rng);
+  for (int i = 0; i < MAX_TRIES && !isfinite(log_likelihood(of, theta)); i++) {
+    c->point[g->d] += 0.1;
+  }
+}
+
+static void renew(void *of, const double *theta, tacit_rng_t *rng) {
+  tacit_gaussian_t *g = of;
+  tacit_linear_chain_t *c = &g->chain;
+  double axis[TACIT_LINEAR_MAX] = {0};
+  axis[g->d] = 0.1;
+  c->rng = rng;
+  tacit_linear_map(c->p, theta, c->point);
+  c->value = tacit_linear_log_density(c->p, c->point);
+  if (g->dim > g->d) {
+    tacit_linear_slice(c, axis);
+  }
+}
+
+static double log_sd(void *of, const double *theta) {
+  tacit_gaussian_t *g = of;
+  double all[TACIT_LINEAR_MAX];
+  tacit_linear_map(g->chain.p, theta, g->chain.point);
+  (void)tacit_linear_unmap(g->chain.p, g->chain.point, all);
+  return all[g->d];
+}
+
 /* By theta, log sigma last. */
-static double log_density(void *posterior, const double *theta) {
-  tacit_linear_posterior_t *p = posterior;
+static double log_density(void *of, const double *theta) {
+  tacit_linear_posterior_t *p = &((tacit_gaussian_t *)of)->posterior;
   double point[GAUSSIAN_MAX + 1];
   return tacit_linear_place(p, theta, point)
              ? tacit_linear_log_density(p, point) -
@@ -129,56 +160,118 @@ static double log_density(void *posterior, const double *theta) {
              : -INFINITY;
 }
 
-/* mean and cov (dim, dim) of theta, log sigma taken to be independent of the others. */
-static void moments(const tacit_gaussian_t *g, const tacit_draws_t *draws, double *mean, double *cov) {
-  size_t d = g->d, dim = g->dim, n_kept = tacit_draws_n_kept(draws), n = 0;
-  double theta[GAUSSIAN_MAX + 1] = {0}, unit[GAUSSIAN_MAX + 1], square = 0;
-  memcpy(mean, g->mean, d * sizeof *mean);
-  for (size_t i = 0; i < d * d; i++) {
-    cov[i / d * dim + i % d] = g->cov[i];
+/* ---- the fit ---- */
+
+/* Features, and first the response, whose mean's error is that of a sum; spreads are in its sds. */
+static double pool(tacit_aware_fit_t *fit) {
+  double error = 0, units = 0;
+  tacit_aware_pool_scales(fit);
+  for (size_t i = 0; i < fit->n; i++) {
+    error = hypot(error, fit->sites[i].count.n * fit->sites[i].scales->relative_error);
+    units += fit->sites[i].count.n;
   }
-  if (dim == d) {
-    return;
-  }
-  g->parameters->report(g->parameters->ctx, theta, unit);
-  for (size_t i = 0; i < draws->n_chains * n_kept; i++) {
-    size_t row = i / n_kept * (draws->n_warmup + draws->n_draws) + draws->n_warmup + i % n_kept;
-    double log_sigma = log(draws->values[row * draws->n_reported + d] / unit[d]), from = log_sigma - mean[d];
-    mean[d] += from / (double)++n;
-    square += from * (log_sigma - mean[d]);
-  }
-  cov[d * dim + d] = n > 1 ? square / (double)(n - 1) : 1;
+  fit->scales->relative_error = error / units;
+  return fit->scales->sd;
 }
 
-static tacit_status_t draw_effects(tacit_gaussian_t *g, tacit_draws_t *draws, tacit_error_t *err) {
-  double mean[GAUSSIAN_MAX + 1] = {0}, cov[(GAUSSIAN_MAX + 1) * (GAUSSIAN_MAX + 1)] = {0};
-  moments(g, draws, mean, cov);
-  return tacit_effects_walk(
-      &(tacit_effects_start_t){g->dim, mean, cov, log_density, &g->posterior, g->parameters, g->settings},
-      draws, err);
+/* Of one site alone: tacit_aware_together() draws others. */
+static tacit_status_t draw(tacit_aware_fit_t *fit, tacit_error_t *err) {
+  return tacit_linear_walk(&((tacit_gaussian_t *)fit->sites->of)->posterior, fit->common.settings, fit->draws,
+                           fit->mean, fit->cov, err);
 }
 
-tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                    const tacit_noise_aware_settings_t *settings, tacit_aware_count_t count,
-                                    tacit_draws_t *draws, tacit_error_t *err) {
-  tacit_gaussian_t *g = tacit_alloc_zero(1, sizeof *g);
-  if (g == NULL) {
-    return tacit_error_memory(err);
+/* Mean over the draws of a reported column, in units of it at 0. */
+static double mean_sd(const tacit_draws_t *draws, size_t column, double unit) {
+  size_t n_kept = tacit_draws_n_kept(draws), n = n_kept * draws->n_chains;
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += tacit_draws_row(draws, i / n_kept, draws->n_warmup + i % n_kept)[column] / unit;
   }
-  tacit_status_t status = tacit_gaussian_learn(g, curator, parameters, settings, count, err);
-  if (status == TACIT_OK) {
-    if (settings->scaled != NULL) {
-      settings->scaled(settings->prior_user, g->scales);
+  return sum / (double)n;
+}
+
+/* By the site's own sd: of one alone that of all. */
+static bool add_information(const tacit_aware_fit_t *fit, size_t i, double *precision) {
+  const tacit_gaussian_t *g = fit->sites[i].of;
+  double zero[D + 1] = {0}, unit[D + 1], sigma = g->posterior.known_sd;
+  if (g->dim > g->d) {
+    g->parameters->report(g->parameters->ctx, zero, unit); /* sigma last, of log sigma 0 */
+    sigma = mean_sd(fit->draws, g->d + (fit->is_combined ? 1 + i : 0), unit[g->d]);
+  }
+  add_least_squares(g, sigma, precision);
+  return true;
+}
+
+/* What is worst at a site is told of all. */
+static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *evidence, tacit_error_t *err) {
+  const tacit_gaussian_t *first = fit->sites->of;
+  double doubt = 0;
+  (void)err;
+  for (size_t i = 0; i < fit->n; i++) {
+    doubt = fmax(doubt, tacit_gaussian_tail_doubt(fit->sites[i].of, fit->cov));
+  }
+  tacit_aware_check_common(&fit->common, evidence);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, doubt);
+  if (!fit->is_combined) {
+    tacit_checks_add_of(&evidence->checks, TACIT_CHECK_WIDE_BOUNDS, "residuals", first->scale);
+  }
+  if (!fit->is_combined && first->dim > first->d) {
+    tacit_checks_add(&evidence->checks, TACIT_CHECK_SIGMA_UNKNOWN, SIZE_MAX,
+                     tacit_gaussian_square_error(first));
+  }
+  tacit_gaussian_note(first, evidence);
+  return TACIT_OK;
+}
+
+/* second (d, d) <- L N L' over its first entry, N with its entries' errors drawn. */
+static void draw_second(const tacit_linear_posterior_t *of, tacit_rng_t *rng, double *second) {
+  size_t d = of->d;
+  double moments[D * D], product[D * D];
+  for (size_t i = 0; i < d; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      moments[i * d + j] = moments[j * d + i] =
+          of->moments[i * d + j] + sqrt(of->variances[i * d + j]) * tacit_rng_normal(rng);
     }
-    status = tacit_linear_walk(&g->posterior, settings, draws, g->mean, g->cov, err);
   }
+  tacit_multiply(d, d, d, of->factor, moments, product);
+  for (size_t i = 0; i < d * d; i++) {
+    second[i] = tacit_dot(d, product + i / d * d, of->factor + i % d * d);
+  }
+}
+
+static tacit_status_t draw_moments(tacit_aware_site_t *site, tacit_rng_t *rng, double *mean, double *cov,
+                                   tacit_error_t *err) {
+  tacit_gaussian_t *g = site->of;
+  tacit_status_t status = learn_features(site, err);
   if (status == TACIT_OK) {
-    check_gaussian(g);
-    compare_to_none(g, draws);
+    double second[D * D];
+    site->scales[0] = (tacit_feature_scale_t){0, 0, 0};
+    draw_second(&g->posterior, rng, second);
+    tacit_shape_from(&(tacit_shape_t){.p = g->d - 1, .mean = mean, .cov = cov}, second);
   }
-  if (settings->effects != NULL) {
-    TACIT_THEN(status, draw_effects(g, draws, err));
-  }
-  tacit_free(g);
   return status;
 }
+
+const tacit_aware_provider_t tacit_provider_gaussian = {.events = tacit_gaussian_events,
+                                                        .inflation = tacit_gaussian_inflation,
+                                                        .inflation_poor = tacit_gaussian_inflation_poor,
+                                                        .check_budget = tacit_gaussian_check_budget,
+                                                        .is_noisy = tacit_gaussian_is_noisy,
+                                                        .most = tacit_gaussian_most,
+                                                        .has_sd = tacit_gaussian_has_sd,
+                                                        .check = tacit_gaussian_check,
+                                                        .is_regression = true,
+                                                        .counts_unit_rows = true,
+                                                        .size = sizeof(tacit_gaussian_t),
+                                                        .learn_features = learn_features,
+                                                        .log_likelihood = log_likelihood,
+                                                        .look = look,
+                                                        .begin = begin,
+                                                        .renew = renew,
+                                                        .log_sd = log_sd,
+                                                        .log_density = log_density,
+                                                        .pool = pool,
+                                                        .draw = draw,
+                                                        .add_information = add_information,
+                                                        .conclude = conclude,
+                                                        .draw_moments = draw_moments};

@@ -8,6 +8,7 @@
 #define TACIT_NOISE_AWARE_GAUSSIAN_H
 
 #include "noise_aware/bands.h"
+#include "noise_aware/engine.h"
 
 enum {
   GAUSSIAN_MAX = TACIT_NOISE_AWARE_MAX_NARROW,
@@ -30,9 +31,17 @@ tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t
 double tacit_gaussian_mu(const tacit_noise_aware_settings_t *settings);
 /* P: about the noise of the last release over sampling noise, at its smallest radii. */
 double tacit_gaussian_noise_ratio(const tacit_noise_aware_settings_t *settings);
-/* Refuses where a budget buys nothing, and says which would do. */
+double tacit_gaussian_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
+double tacit_gaussian_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim,
+                                     double n_units);
+bool tacit_gaussian_is_noisy(const tacit_noise_aware_settings_t *settings);
+size_t tacit_gaussian_most(const tacit_noise_aware_settings_t *settings);
+bool tacit_gaussian_has_sd(const tacit_noise_aware_settings_t *settings);
 TACIT_MUST_USE tacit_status_t tacit_gaussian_check(const tacit_noise_aware_settings_t *settings,
-                                                   tacit_error_t *err);
+                                                   const tacit_parameters_t *parameters, tacit_error_t *err);
+/* Refuses where a budget buys nothing, and says which would do. */
+TACIT_MUST_USE tacit_status_t tacit_gaussian_check_budget(const tacit_noise_aware_settings_t *settings,
+                                                          tacit_error_t *err);
 /* Releases in order; returns their number. */
 size_t tacit_gaussian_events(const tacit_noise_aware_settings_t *settings, tacit_event_t *events);
 
@@ -95,6 +104,24 @@ bool tacit_linear_unmap(const tacit_linear_posterior_t *posterior, const double 
 /* The point (dim) of theta; false where there is none. */
 bool tacit_linear_place(const tacit_linear_posterior_t *posterior, const double *theta, double *point);
 
+/* ---- slices.c: a chain ---- */
+
+enum { TACIT_LINEAR_MAX = GAUSSIAN_MAX + 1 };
+
+/* Mean and products of deviations of states (dim). */
+typedef struct tacit_linear_moments {
+  double n, mean[TACIT_LINEAR_MAX], square[TACIT_LINEAR_MAX * TACIT_LINEAR_MAX];
+} tacit_linear_moments_t;
+
+typedef struct tacit_linear_chain {
+  tacit_linear_posterior_t *p;
+  tacit_rng_t *rng;
+  double point[TACIT_LINEAR_MAX], trial[TACIT_LINEAR_MAX], value; /* value: log density at the point */
+  double
+      axes[TACIT_LINEAR_MAX * TACIT_LINEAR_MAX]; /* the rows: directions, about a standard deviation long */
+  tacit_linear_moments_t states;
+} tacit_linear_chain_t;
+
 /* ---- gaussian.c, gaussian_columns.c, gaussian_moments.c, gaussian_bands.c: the releases in order ---- */
 
 typedef struct tacit_gaussian {
@@ -115,30 +142,23 @@ typedef struct tacit_gaussian {
   double expected[GAUSSIAN_MAX];     /* mean squares of whitened features, as far as they are known before */
   double theta[GAUSSIAN_MAX], scale; /* a fit, and the sd of residuals from it, its own error included */
   double entry_var; /* of the whitened moments' entries off the diagonal, on it twice that, by noise alone */
-  double mean_noise, eigenvalue; /* as of tacit_aware_common_t */
-  tacit_feature_scale_t scales[GAUSSIAN_MAX];
+  double mean_noise, eigenvalue;     /* as of tacit_aware_common_t */
+  tacit_feature_scale_t *scales;     /* (d): the site's */
   tacit_band_lengths_t rows, scores; /* lengths of u, and of u r */
   tacit_band_split_t row_bands, score_bands;
   tacit_band_tails_t tails;
   double reach;        /* length of a usual row's score with a residual at the bound */
   double square_error; /* relative error of S by what was seen */
   tacit_linear_posterior_t posterior;
-  double mean[GAUSSIAN_MAX], cov[GAUSSIAN_MAX * GAUSSIAN_MAX];
+  tacit_linear_chain_t chain; /* of sites together: its point is that of the coefficients looked at last */
   double work[4 * GAUSSIAN_JOINT * GAUSSIAN_JOINT + 4 * GAUSSIAN_JOINT];
 } tacit_gaussian_t;
 
-/* Everything but draws: all releases in order. */
-TACIT_MUST_USE tacit_status_t tacit_gaussian_learn(tacit_gaussian_t *g, tacit_curator_t *curator,
-                                                   const tacit_parameters_t *parameters,
-                                                   const tacit_noise_aware_settings_t *settings,
-                                                   tacit_aware_count_t count, tacit_error_t *err);
 /* Above 1: what lies beyond the core of scores decides, and is known too little. cov (d, d): of coefficients.
  */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov);
 /* Of S, relative, with what is not seen. */
 double tacit_gaussian_square_error(const tacit_gaussian_t *g);
-/* precision (d, d) += that of least squares of the same records, residuals of this sd. */
-void tacit_gaussian_add_information(const tacit_gaussian_t *g, double sigma, double *precision);
 /* In which bands scores were released, in words, into the evidence. */
 void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence);
 /* Counts of every column: features in their own units, and the response's mean as a fit. */
@@ -172,22 +192,6 @@ double tacit_gaussian_shrink_moments(tacit_gaussian_t *g, const double *joint, d
                                      double least, double *moments, double *variances);
 
 /* ---- slices.c ---- */
-
-enum { TACIT_LINEAR_MAX = GAUSSIAN_MAX + 1 };
-
-/* Mean and products of deviations of states (dim). */
-typedef struct tacit_linear_moments {
-  double n, mean[TACIT_LINEAR_MAX], square[TACIT_LINEAR_MAX * TACIT_LINEAR_MAX];
-} tacit_linear_moments_t;
-
-typedef struct tacit_linear_chain {
-  tacit_linear_posterior_t *p;
-  tacit_rng_t *rng;
-  double point[TACIT_LINEAR_MAX], trial[TACIT_LINEAR_MAX], value; /* value: log density at the point */
-  double
-      axes[TACIT_LINEAR_MAX * TACIT_LINEAR_MAX]; /* the rows: directions, about a standard deviation long */
-  tacit_linear_moments_t states;
-} tacit_linear_chain_t;
 
 /* Move along an axis (dim), by slice sampling with stepping out [Neal2003]. */
 void tacit_linear_slice(tacit_linear_chain_t *chain, const double *axis);

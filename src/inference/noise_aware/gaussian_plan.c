@@ -1,13 +1,15 @@
 /* What can be said of a linear regression before anything is spent. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "noise_aware/gaussian.h"
 #include "noise_aware/schedule.h"
 
-/* Where the noise ratio passes these: refused; what an advised budget has. */
+/* Where the noise ratio passes these: refused; what an advised budget has, and beyond which it is warned. */
 static const double ratio_most = 5, ratio_good = 2;
+
+/* Where the worst is forecast, by so many noise ratios. */
+static const double poor_excess = 3.5;
 
 static double clamp(double value, double low, double high) { return fmin(fmax(value, low), high); }
 
@@ -36,6 +38,41 @@ double tacit_gaussian_noise_ratio(const tacit_noise_aware_settings_t *s) {
          tacit_gaussian_mu(s);
 }
 
+/* By the noise ratio P: measured, see experiments/honesty. */
+static double inflation(tacit_noise_aware_settings_t settings, size_t dim, double n_units, double excess) {
+  settings.n_features = dim;
+  settings.n_units = n_units;
+  return hypot(1, excess * tacit_gaussian_noise_ratio(&settings));
+}
+
+double tacit_gaussian_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units) {
+  return inflation(*settings, dim, n_units, 1);
+}
+
+double tacit_gaussian_inflation_poor(const tacit_noise_aware_settings_t *settings, size_t dim,
+                                     double n_units) {
+  return inflation(*settings, dim, n_units, poor_excess);
+}
+
+bool tacit_gaussian_is_noisy(const tacit_noise_aware_settings_t *settings) {
+  return tacit_gaussian_noise_ratio(settings) > ratio_good;
+}
+
+size_t tacit_gaussian_most(const tacit_noise_aware_settings_t *settings) {
+  (void)settings;
+  return GAUSSIAN_MAX;
+}
+
+bool tacit_gaussian_has_sd(const tacit_noise_aware_settings_t *settings) { return !(settings->known_sd > 0); }
+
+tacit_status_t tacit_gaussian_check(const tacit_noise_aware_settings_t *s,
+                                    const tacit_parameters_t *parameters, tacit_error_t *err) {
+  return s->rho > 0 && s->n_features != parameters->dim - tacit_gaussian_has_sd(s)
+             ? tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_features",
+                               "the settings' number of features is not that of the model")
+             : TACIT_OK;
+}
+
 /* The least factor on `value`, a number of records or mu, that brings the ratio down to what is advised. */
 static double factor_that_does(tacit_noise_aware_settings_t s, bool is_budget) {
   double low = 1, high = 1e6;
@@ -49,7 +86,7 @@ static double factor_that_does(tacit_noise_aware_settings_t s, bool is_budget) {
   return high;
 }
 
-tacit_status_t tacit_gaussian_check(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
+tacit_status_t tacit_gaussian_check_budget(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
   if (!(s->n_units >= 1 && isfinite(s->n_units)) || s->n_features < 1) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "n_units",
                            "a plan of a linear regression needs the public number of units and of features");
@@ -88,13 +125,7 @@ size_t tacit_gaussian_events(const tacit_noise_aware_settings_t *s, tacit_event_
       {shares.rows, "bands of rows", 1},           {shares.scores, "bands of scores", 1}};
   size_t n = 0;
   for (size_t i = 0; i < sizeof planned / sizeof planned[0]; i++) {
-    if (planned[i].share > 0 && planned[i].count > 0) {
-      events[n] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN,
-                                  .noise_multiplier = schedule_multiplier(s->rho, planned[i].share),
-                                  .count = planned[i].count};
-      snprintf(events[n].label, sizeof events[n].label, "%s", planned[i].label);
-      n++;
-    }
+    tacit_aware_plan(s, planned[i].share, planned[i].count, planned[i].label, events, &n);
   }
   return n;
 }

@@ -25,12 +25,8 @@ static inline size_t tacit_aware_rows(const tacit_draws_t *draws, size_t thin, s
 typedef struct tacit_aware_count {
   double n, error;
 } tacit_aware_count_t;
-/* fit.c: is the number of units that count private? That number, public or released. */
+/* provider.c: is the number of units that count private? */
 bool tacit_aware_is_count_private(const tacit_noise_aware_settings_t *settings);
-TACIT_MUST_USE tacit_status_t tacit_aware_learn_count(tacit_curator_t *curator,
-                                                      const tacit_noise_aware_settings_t *settings,
-                                                      tacit_aware_count_t *count, tacit_error_t *err);
-
 /* ---- clusters.c: units of several rows ---- */
 
 enum { TACIT_AWARE_ROW_CELLS = 64 };
@@ -159,29 +155,6 @@ TACIT_MUST_USE tacit_status_t tacit_aware_release_centred(tacit_curator_t *curat
                                                           tacit_aware_centred_kind_t kind, double multiplier,
                                                           const tacit_aware_centred_t *at, double *out,
                                                           double *noise_sd, tacit_error_t *err);
-
-/* ---- program.c: all releases of any model whose responses can be simulated, and draws given them; draws are
- * initialised ---- */
-
-struct tacit_program_run;
-TACIT_MUST_USE tacit_status_t tacit_aware_program(tacit_curator_t *curator,
-                                                  const tacit_parameters_t *parameters,
-                                                  const tacit_noise_aware_settings_t *settings,
-                                                  tacit_draws_t *draws, tacit_error_t *err);
-size_t tacit_program_events(const tacit_noise_aware_settings_t *settings,
-                            tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
-double tacit_program_inflation(const tacit_noise_aware_settings_t *settings, double n_units);
-TACIT_MUST_USE tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *settings,
-                                                  tacit_error_t *err);
-double tacit_program_log_density(const struct tacit_program_run *run, const double *theta, double *grad);
-
-/* ---- gaussian.c: all releases of a linear regression and draws given them; draws are initialised ---- */
-
-TACIT_MUST_USE tacit_status_t tacit_aware_gaussian(tacit_curator_t *curator,
-                                                   const tacit_parameters_t *parameters,
-                                                   const tacit_noise_aware_settings_t *settings,
-                                                   tacit_aware_count_t count, tacit_draws_t *draws,
-                                                   tacit_error_t *err);
 
 /* ---- linear.c: small dense matrices ---- */
 
@@ -390,8 +363,10 @@ void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, c
 
 typedef struct tacit_expansion tacit_expansion_t;
 typedef struct tacit_aware_posterior {
-  const struct tacit_program_run
-      *program;            /* NULL: the posterior of a regression; else the rest counts for nothing */
+  /* Another density than that of scores, log density of `of` at theta and its gradient (d) unless NULL: of
+   * the rest only parameters, settings and the surrogate's size count then. NULL: none. */
+  double (*density)(const void *of, const double *theta, double *grad);
+  const void *of;
   struct tacit_wide *wide; /* NULL: of few features; else only prior and temporary (d, d) count besides */
   struct tacit_aware_posterior
       *next; /* the releases of another site: their likelihood counts too; NULL: there is none */
@@ -505,7 +480,7 @@ void tacit_aware_add_information(const tacit_aware_common_t *common, const tacit
  * of the same records without noise; overwritten.
  */
 void tacit_aware_noise_factors(const tacit_aware_common_t *common, double *precision);
-/* settings->evidence <- checks, and the prior beside the posterior. */
-void tacit_aware_check(const tacit_aware_end_t *end);
+/* result <- checks, and the prior beside the posterior. */
+void tacit_aware_check(const tacit_aware_end_t *end, tacit_evidence_t *result);
 
 #endif

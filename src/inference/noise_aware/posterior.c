@@ -244,8 +244,8 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
 
 double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta,
                                          double *grad) {
-  if (posterior->program != NULL) {
-    return tacit_program_log_density(posterior->program, theta, grad);
+  if (posterior->density != NULL) {
+    return posterior->density(posterior->of, theta, grad);
   }
   const tacit_parameters_t *parameters = posterior->parameters;
   double log_prior = parameters->log_prior(parameters->ctx, theta, grad);

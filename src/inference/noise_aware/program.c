@@ -31,8 +31,8 @@ static tacit_status_t release(tacit_program_run_t *run, tacit_aware_centred_kind
 }
 
 /* The slope where the run is, which the metric learns from. round: looks come first. */
-static tacit_status_t look(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen,
-                           tacit_error_t *err) {
+static tacit_status_t look_at_slope(tacit_program_run_t *run, size_t round, tacit_program_seen_t *seen,
+                                    tacit_error_t *err) {
   double released[PARAMETERS * (PARAMETERS + 1) / 2];
   bool is_before = round < TACIT_PROGRAM_LOOKS;
   tacit_status_t status = release(run, TACIT_CENTRED_SLOPE, round, seen, released, &seen->slope_sd, err);
@@ -59,7 +59,7 @@ static tacit_status_t visit(tacit_program_run_t *run, size_t point, tacit_error_
   tacit_status_t status =
       is_centred ? release(run, TACIT_CENTRED_SCORE, point, seen, seen->score, &seen->score_sd, err)
                  : TACIT_OK;
-  TACIT_THEN(status, look(run, TACIT_PROGRAM_LOOKS + point, seen, err));
+  TACIT_THEN(status, look_at_slope(run, TACIT_PROGRAM_LOOKS + point, seen, err));
   if (status == TACIT_OK && !is_centred) {
     status = tacit_program_learn_first(run, seen, err);
   }
@@ -81,8 +81,12 @@ static tacit_status_t visit_last(tacit_program_run_t *run, tacit_error_t *err) {
 }
 
 /* Where the way begins: the prior's mode, and coordinates by records that are spread evenly. */
-static tacit_status_t start(tacit_program_run_t *run, tacit_error_t *err) {
+static tacit_status_t start(tacit_aware_site_t *site, tacit_error_t *err) {
+  tacit_program_run_t *run = site->of;
   tacit_public_t *public = &run->public;
+  run->curator = site->curator;
+  run->parameters = site->parameters;
+  run->settings = site->settings;
   for (size_t j = 0; j < run->parameters->dim; j++) {
     run->metric.unknown[j] = 1;
   }
@@ -98,15 +102,13 @@ static tacit_status_t start(tacit_program_run_t *run, tacit_error_t *err) {
   return status;
 }
 
-tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err) {
-  tacit_aware_count_t count;
-  tacit_status_t status = start(run, err);
-  TACIT_THEN(status, tacit_aware_learn_count(run->curator, run->settings, &count, err));
-  run->n = status == TACIT_OK ? count.n : 0;
+static tacit_status_t learn_scores(tacit_aware_site_t *site, tacit_error_t *err) {
+  tacit_program_run_t *run = site->of;
+  tacit_status_t status = TACIT_OK;
+  run->n = site->count.n;
   for (size_t r = 0; r < TACIT_PROGRAM_LOOKS && status == TACIT_OK; r++) {
-    tacit_program_seen_t *seen = &run->seen;
-    place(run, 0, r, seen);
-    status = look(run, r, seen, err);
+    place(run, 0, r, &run->seen);
+    status = look_at_slope(run, r, &run->seen, err);
   }
   for (size_t point = 0; point + 1 < TACIT_PROGRAM_POINTS && status == TACIT_OK; point++) {
     status = visit(run, point, err);
@@ -118,20 +120,35 @@ tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err)
   return status;
 }
 
+static void clear(void *of) { tacit_public_close(&((tacit_program_run_t *)of)->public); }
+
 /* ---- the posterior ---- */
 
+/* Of this site and those before it. */
 static double posterior_density(const void *of, const double *theta, double *grad, double *precision) {
   const tacit_program_run_t *run = of;
-  double value = tacit_program_prior_density(run->parameters, theta, grad, precision);
-  for (size_t i = 0; i < run->n_likelihoods; i++) {
-    value += tacit_program_log_likelihood(&run->likelihoods[i], theta, grad, precision);
-  }
-  return value;
+  double value = run->before != NULL ? posterior_density(run->before, theta, grad, precision)
+                                     : tacit_program_prior_density(run->parameters, theta, grad, precision);
+  return value + tacit_program_log_likelihood(&run->own, theta, grad, precision);
 }
 
-double tacit_program_log_density(const tacit_program_run_t *run, const double *theta, double *grad) {
-  double value = posterior_density(run, theta, grad, NULL);
+static double log_density(const void *of, const double *theta, double *grad) {
+  double value = posterior_density(of, theta, grad, NULL);
   return isnan(value) ? -INFINITY : value;
+}
+
+static double log_likelihood(void *of, const double *theta) {
+  return tacit_program_log_likelihood(&((const tacit_program_run_t *)of)->own, theta, NULL, NULL);
+}
+
+/* Where the site's own posterior is highest. */
+static void look(void *of, double *at, double *slope, double *precision) {
+  const tacit_program_run_t *run = of;
+  size_t d = run->own.d;
+  memcpy(at, run->theta, d * sizeof *at);
+  memset(slope, 0, d * sizeof *slope);
+  memset(precision, 0, d * d * sizeof *precision);
+  (void)tacit_program_log_likelihood(&run->own, at, slope, precision);
 }
 
 tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode, double *cov,
@@ -146,36 +163,11 @@ tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, doub
                                "parameter a proper prior");
 }
 
-/* Draw from the posterior. */
-tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws, tacit_error_t *err) {
-  size_t d = run->parameters->dim;
-  tacit_surrogate_t only_size = {.d = d};
-  tacit_aware_posterior_t posterior = {
-      .surrogate = &only_size, .parameters = run->parameters, .settings = run->settings, .program = run};
-  double mode[PARAMETERS], factor[MATRIX], mean[PARAMETERS], cov[MATRIX];
-  tacit_status_t status = tacit_program_find_posterior(run, mode, factor, err);
-  if (status == TACIT_OK && !tacit_cholesky(d, factor)) {
-    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
-                             "the posterior given the releases has no spread that numbers can hold");
-  }
-  return status == TACIT_OK ? tacit_aware_walk(&posterior, mode, factor, draws, mean, cov, err) : status;
-}
-
-tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares, tacit_error_t *err) {
-  tacit_evidence_t *evidence = run->settings->evidence;
-  size_t n = run->parameters->n_reported;
-  if (evidence == NULL) {
-    return TACIT_OK;
-  }
-  *evidence = (tacit_evidence_t){.n_terms = n < TACIT_MAX_EVIDENCE ? n : TACIT_MAX_EVIDENCE};
-  for (size_t i = 0; i < evidence->n_terms; i++) {
-    evidence->prior_sd[i] = evidence->prior_share[i] = NAN;
-  }
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, run->said.last_step);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_INFORMATION, SIZE_MAX, run->said.information);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_LOST, SIZE_MAX, run->said.lost);
-  tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, run->said.bend);
-  return has_shares ? tacit_program_share(run, evidence, err) : TACIT_OK;
+static tacit_status_t factorise(size_t d, double *cov, tacit_error_t *err) {
+  return tacit_cholesky(d, cov)
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
+                               "the posterior given the releases has no spread that numbers can hold");
 }
 
 /* How bent the expected score is on made-up records, weighted as the last slope tells: scores are clipped,
@@ -196,42 +188,119 @@ static tacit_status_t look_at_bend(tacit_program_run_t *run, tacit_error_t *err)
   return status;
 }
 
+static tacit_status_t draw(tacit_aware_fit_t *fit, tacit_error_t *err) {
+  size_t d = fit->common.d;
+  tacit_program_run_t *run = fit->sites[fit->n - 1].of;
+  tacit_surrogate_t only_size = {.d = d};
+  tacit_aware_posterior_t posterior = {.surrogate = &only_size,
+                                       .parameters = run->parameters,
+                                       .settings = fit->common.settings,
+                                       .density = log_density,
+                                       .of = run};
+  double mode[PARAMETERS], cov[MATRIX];
+  for (size_t i = 1; i < fit->n; i++) {
+    ((tacit_program_run_t *)fit->sites[i].of)->before = fit->sites[i - 1].of;
+  }
+  tacit_status_t status = fit->is_combined ? TACIT_OK : look_at_bend(run, err);
+  TACIT_THEN(status, tacit_program_find_posterior(run, mode, cov, err));
+  TACIT_THEN(status, factorise(d, cov, err));
+  return status == TACIT_OK ? tacit_aware_walk(&posterior, mode, cov, fit->draws, fit->mean, fit->cov, err)
+                            : status;
+}
+
+/* The root of what a record of all sites together tells of each parameter, the others known: the diagonal of
+ * back' J back / n. */
+static double pool(tacit_aware_fit_t *fit) {
+  size_t d = fit->common.d;
+  double told[PARAMETERS] = {0}, units = 0;
+  for (size_t i = 0; i < fit->n; i++) {
+    const tacit_program_run_t *run = fit->sites[i].of;
+    double slope[MATRIX], own[PARAMETERS] = {0};
+    tacit_multiply(d, d, d, run->seen.steep, run->own.at[0].back, slope);
+    for (size_t k = 0; k < d * d; k++) {
+      own[k % d] += run->own.at[0].back[k] * slope[k] / run->n;
+    }
+    for (size_t j = 0; j < d; j++) {
+      told[j] += run->n * own[j];
+    }
+    units += run->n;
+  }
+  for (size_t j = 0; j < d; j++) {
+    fit->scales[j] = (tacit_feature_scale_t){.sd = sqrt(told[j] / units)};
+  }
+  return 1;
+}
+
+/* What is worst at a site is told of all; what of the reported quantities is the prior's, where draws are
+ * from one prior. */
+static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *evidence, tacit_error_t *err) {
+  size_t n = fit->common.parameters->n_reported;
+  tacit_program_said_t worst = ((const tacit_program_run_t *)fit->sites->of)->said;
+  for (size_t i = 1; i < fit->n; i++) {
+    const tacit_program_said_t *of = &((const tacit_program_run_t *)fit->sites[i].of)->said;
+    worst =
+        (tacit_program_said_t){fmax(worst.last_step, of->last_step), fmin(worst.information, of->information),
+                               fmax(worst.lost, of->lost), fmax(worst.bend, of->bend)};
+  }
+  *evidence = (tacit_evidence_t){.n_terms = n < TACIT_MAX_EVIDENCE ? n : TACIT_MAX_EVIDENCE};
+  for (size_t i = 0; i < evidence->n_terms; i++) {
+    evidence->prior_sd[i] = evidence->prior_share[i] = NAN;
+  }
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_LAST_STEP, SIZE_MAX, worst.last_step);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_INFORMATION, SIZE_MAX, worst.information);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_LOST, SIZE_MAX, worst.lost);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, worst.bend);
+  return fit->between > 0 ? TACIT_OK : tacit_program_share(fit->sites[fit->n - 1].of, evidence, err);
+}
+
+const tacit_aware_provider_t tacit_provider_program = {.events = tacit_program_events,
+                                                       .inflation = tacit_program_inflation,
+                                                       .inflation_poor = tacit_program_inflation,
+                                                       .check_budget = tacit_program_check_budget,
+                                                       .most = tacit_program_most_parameters,
+                                                       .check = tacit_program_check,
+                                                       .size = sizeof(tacit_program_run_t),
+                                                       .open = start,
+                                                       .learn_scores = learn_scores,
+                                                       .clear = clear,
+                                                       .log_likelihood = log_likelihood,
+                                                       .look = look,
+                                                       .pool = pool,
+                                                       .draw = draw,
+                                                       .conclude = conclude};
+
+/* ---- what is known of records ---- */
+
 tacit_status_t tacit_noise_aware_known(const tacit_noise_aware_settings_t *settings,
                                        const tacit_parameters_t *parameters, tacit_noise_aware_known_t *known,
                                        tacit_error_t *err) {
-  tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
+  tacit_aware_fit_t *fit = NULL;
   size_t d = parameters->dim;
   double mode[PARAMETERS], cov[MATRIX];
   *known = (tacit_noise_aware_known_t){0};
-  if (run == NULL) {
-    return tacit_error_memory(err);
-  }
-  run->parameters = parameters;
-  run->settings = settings;
   settings->releases->n_taken = 0;
   known->theta = tacit_alloc_zero(d + d * d, sizeof *known->theta);
-  tacit_status_t status = known->theta != NULL ? tacit_program_learn(run, err) : tacit_error_memory(err);
-  TACIT_THEN(status, tacit_program_find_posterior(run, mode, cov, err));
-  if (status == TACIT_OK && !tacit_cholesky(d, cov)) {
-    status = tacit_error_set(err, TACIT_ERR_NUMERIC, "posterior",
-                             "the posterior given the releases has no spread that numbers can hold");
-  }
-  for (size_t i = 0; i < d * d && status == TACIT_OK; i++) { /* columns of the factor, as rows */
-    known->theta[i / d] = mode[i / d];
-    known->theta[d + i] = i / d <= i % d ? cov[i % d * d + i / d] : 0;
-  }
-  known->n_units = run->n;
-  known->n_records = run->public.n;
-  known->seed = TACIT_PROGRAM_MADE_UP;
-  known->weights = run->public.weights;
-  run->public.weights = NULL;
-  tacit_public_close(&run->public);
-  tacit_free(run);
+  tacit_status_t status = known->theta != NULL ? TACIT_OK : tacit_error_memory(err);
+  TACIT_THEN(status, tacit_aware_open(settings, 1, parameters, &fit, err));
+  TACIT_THEN(status, tacit_aware_learn(fit, err));
+  TACIT_THEN(status, tacit_program_find_posterior(fit->sites->of, mode, cov, err));
+  TACIT_THEN(status, factorise(d, cov, err));
   if (status == TACIT_OK) {
+    tacit_program_run_t *run = fit->sites->of;
+    for (size_t i = 0; i < d * d; i++) { /* columns of the factor, as rows */
+      known->theta[i / d] = mode[i / d];
+      known->theta[d + i] = i / d <= i % d ? cov[i % d * d + i / d] : 0;
+    }
     known->axes = known->theta + d;
-    return TACIT_OK;
+    known->n_units = run->n;
+    known->n_records = run->public.n;
+    known->seed = TACIT_PROGRAM_MADE_UP;
+    known->weights = run->public.weights;
+    run->public.weights = NULL;
+  } else {
+    tacit_noise_aware_known_clear(known);
   }
-  tacit_noise_aware_known_clear(known);
+  tacit_aware_close(fit);
   return status;
 }
 
@@ -239,23 +308,4 @@ void tacit_noise_aware_known_clear(tacit_noise_aware_known_t *known) {
   tacit_free(known->theta);
   tacit_free(known->weights);
   *known = (tacit_noise_aware_known_t){0};
-}
-
-tacit_status_t tacit_aware_program(tacit_curator_t *curator, const tacit_parameters_t *parameters,
-                                   const tacit_noise_aware_settings_t *settings, tacit_draws_t *draws,
-                                   tacit_error_t *err) {
-  tacit_program_run_t *run = tacit_alloc_zero(1, sizeof *run);
-  if (run == NULL) {
-    return tacit_error_memory(err);
-  }
-  run->curator = curator;
-  run->parameters = parameters;
-  run->settings = settings;
-  tacit_status_t status = tacit_program_learn(run, err);
-  TACIT_THEN(status, look_at_bend(run, err));
-  TACIT_THEN(status, tacit_program_draw(run, draws, err));
-  TACIT_THEN(status, tacit_program_end(run, true, err));
-  tacit_public_close(&run->public);
-  tacit_free(run);
-  return status;
 }

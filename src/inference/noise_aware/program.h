@@ -6,7 +6,7 @@
 
 #include "curator/curator.h"
 #include "noise_aware/bands.h"
-#include "noise_aware/schedule.h"
+#include "noise_aware/engine.h"
 
 enum {
   TACIT_PROGRAM_POINTS = 9,
@@ -99,29 +99,18 @@ typedef struct tacit_program_run {
   tacit_program_seen_t seen; /* at the last point */
   tacit_program_banded_t bands;
   tacit_program_said_t said;
-  const tacit_program_likelihood_t *likelihoods; /* (n_likelihoods): of sites */
-  size_t n_likelihoods;
   tacit_program_likelihood_t own;
+  const struct tacit_program_run *before; /* of sites together: the one before, whose likelihood counts too */
 } tacit_program_run_t;
 
 /* ---- program.c ---- */
 
-/* All releases, and what they say. */
-TACIT_MUST_USE tacit_status_t tacit_program_learn(tacit_program_run_t *run, tacit_error_t *err);
-/* Draws from prior and likelihoods. */
-TACIT_MUST_USE tacit_status_t tacit_program_draw(tacit_program_run_t *run, tacit_draws_t *draws,
-                                                 tacit_error_t *err);
-/* settings->evidence <- its checks, and, where draws are from one prior, what of the reported quantities is
- * its. */
-TACIT_MUST_USE tacit_status_t tacit_program_end(const tacit_program_run_t *run, bool has_shares,
-                                                tacit_error_t *err);
 /* program_share.c: sds and shares of the prior. */
 TACIT_MUST_USE tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence,
                                                   tacit_error_t *err);
 /* mode (d), cov (d, d) <- of the posterior, climbed to from run->theta. */
 TACIT_MUST_USE tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode,
                                                            double *cov, tacit_error_t *err);
-double tacit_program_log_density(const tacit_program_run_t *run, const double *theta, double *grad);
 
 /* ---- program_bands.c ---- */
 
@@ -153,6 +142,14 @@ double tacit_program_log_likelihood(const tacit_program_likelihood_t *of, const 
 
 /* ---- program_plan.c ---- */
 
+size_t tacit_program_events(const tacit_noise_aware_settings_t *settings,
+                            tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
+double tacit_program_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
+TACIT_MUST_USE tacit_status_t tacit_program_check_budget(const tacit_noise_aware_settings_t *settings,
+                                                         tacit_error_t *err);
+size_t tacit_program_most_parameters(const tacit_noise_aware_settings_t *settings);
+TACIT_MUST_USE tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *settings,
+                                                  const tacit_parameters_t *parameters, tacit_error_t *err);
 double tacit_program_multiplier(const tacit_noise_aware_settings_t *settings, tacit_aware_centred_kind_t kind,
                                 size_t round); /* slopes: looks first */
 double tacit_program_clip(const tacit_noise_aware_settings_t *settings, double n, size_t point);

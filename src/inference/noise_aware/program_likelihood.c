@@ -207,8 +207,6 @@ void tacit_program_conclude(tacit_program_run_t *run) {
     run->own.sampling[i] =
         sampling[i] + run->bands.noise[i] * (TACIT_IS_PLANTED(TACIT_FAULT_HALF_NOISE) ? 0.25 : 1);
   }
-  run->likelihoods = &run->own;
-  run->n_likelihoods = 1;
   run->said.information = find_information(d, last);
   for (size_t k = 0; k < run->bands.scores.n; k++) {
     counted += run->bands.scores.counts[k];

@@ -1,7 +1,6 @@
 /* What inference from centred scores releases, and what it may promise, of public facts alone
  * (docs/theory.md, section 18.14). */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -40,12 +39,6 @@ double tacit_program_multiplier(const tacit_noise_aware_settings_t *s, tacit_awa
   return schedule_multiplier(s->rho, kind == TACIT_CENTRED_SCORE ? share_scores[round] : share_slopes[round]);
 }
 
-double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *s,
-                                       tacit_program_banded_kind_t kind) {
-  bool gives_up = kind == TACIT_PROGRAM_LAST_SCORES && tacit_aware_is_count_private(s);
-  return schedule_multiplier(s->rho, share_banded[kind] - (gives_up ? share_count : 0));
-}
-
 double tacit_program_of_squares(const tacit_noise_aware_settings_t *s) {
   return s->relation == TACIT_RELATION_SUBSTITUTE ? sqrt(2) : 1;
 }
@@ -67,29 +60,44 @@ double tacit_program_most(const tacit_noise_aware_settings_t *s, double n, size_
                   (tacit_program_of_squares(s) * tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, round)));
 }
 
-static void add_event(tacit_event_t *events, size_t *n, double multiplier, const char *label) {
-  events[*n] = (tacit_event_t){.kind = TACIT_EVENT_GAUSSIAN, .noise_multiplier = multiplier, .count = 1};
-  snprintf(events[(*n)++].label, sizeof events->label, "%s", label);
+/* Where the number of units is private, the last scores give up what that costs. */
+static double banded_share(const tacit_noise_aware_settings_t *s, tacit_program_banded_kind_t kind) {
+  bool gives_up = kind == TACIT_PROGRAM_LAST_SCORES && tacit_aware_is_count_private(s);
+  return share_banded[kind] - (gives_up ? share_count : 0);
+}
+
+double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *s,
+                                       tacit_program_banded_kind_t kind) {
+  return schedule_multiplier(s->rho, banded_share(s, kind));
 }
 
 size_t tacit_program_events(const tacit_noise_aware_settings_t *s,
                             tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
+  static const char *const labels[] = {"lengths of scores", "bands of scores", "lengths of slopes",
+                                       "lengths of scores", "bands of slopes", "bands of scores"};
   size_t n = 0;
   for (size_t r = 0; r + 1 < TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS; r++) {
-    add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, r), "slope of centred scores");
+    tacit_aware_plan(s, share_slopes[r], 1, "slope of centred scores", events, &n);
   }
   for (size_t r = 0; r + 2 < TACIT_PROGRAM_POINTS; r++) {
-    add_event(events, &n, tacit_program_multiplier(s, TACIT_CENTRED_SCORE, r), "centred score");
+    tacit_aware_plan(s, share_scores[r], 1, "centred score", events, &n);
   }
   for (tacit_program_banded_kind_t kind = 0; kind < TACIT_PROGRAM_N_BANDED; kind++) {
-    static const char *const labels[] = {"lengths of scores", "bands of scores", "lengths of slopes",
-                                         "lengths of scores", "bands of slopes", "bands of scores"};
-    add_event(events, &n, tacit_program_banded_multiplier(s, kind), labels[kind]);
+    tacit_aware_plan(s, banded_share(s, kind), 1, labels[kind], events, &n);
   }
-  if (tacit_aware_is_count_private(s)) {
-    add_event(events, &n, schedule_multiplier(s->rho, share_count), "number of units");
-  }
+  tacit_aware_plan(s, tacit_aware_is_count_private(s) ? share_count : 0, 1, "number of units", events, &n);
   return n;
+}
+
+size_t tacit_program_most_parameters(const tacit_noise_aware_settings_t *s) {
+  (void)s;
+  return PARAMETERS;
+}
+
+tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s,
+                                   const tacit_parameters_t *parameters, tacit_error_t *err) {
+  (void)parameters;
+  return tacit_centred_check(s->records, err);
 }
 
 /* Do records' scores tell something of every parameter? */
@@ -151,12 +159,13 @@ double tacit_program_usual_noise(const tacit_noise_aware_settings_t *s, double n
   return sqrt(usual_tails * sqrt(n_units) * score_noise(s));
 }
 
-double tacit_program_inflation(const tacit_noise_aware_settings_t *s, double n_units) {
+double tacit_program_inflation(const tacit_noise_aware_settings_t *s, size_t dim, double n_units) {
+  (void)dim;
   double noise = tacit_program_usual_noise(s, n_units);
   return sqrt(fmax(s->program_sampling, 1) + s->program_noise * noise * noise / n_units);
 }
 
-tacit_status_t tacit_program_check(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
+tacit_status_t tacit_program_check_budget(const tacit_noise_aware_settings_t *s, tacit_error_t *err) {
   if (!(s->program_noise > 0)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
                            "method noise-aware takes programs whose parameters all show in the records "

@@ -248,20 +248,18 @@ static const struct {
 tacit_status_t tacit_noise_aware_serve(tacit_curator_t *curator, const tacit_noise_aware_settings_t *settings,
                                        const tacit_kept_release_t *asked, tacit_error_t *err) {
   enum { MOST = 1 << 24, N_OF_EITHER = 2 };
-  bool is_program = settings->records != NULL;
+  const tacit_aware_provider_t *of = tacit_aware_provider(settings);
   request_t r = {.curator = curator, .settings = *settings, .asked = asked, .is_whole = true, .err = err};
-  r.d = settings->family == TACIT_FAMILY_GAUSSIAN && !is_program ? settings->n_features
-                                                                 : tacit_curator_dim(curator);
+  r.d = tacit_curator_dim(curator) - tacit_aware_n_extra(settings);
   r.settings.releases = NULL;
   r.settings.asked = NULL;
   r.settings.kept = NULL;
   size_t i = 0, n = sizeof kinds / sizeof kinds[0];
   while (i < n && (strcmp(asked->label, kinds[i].label) != 0 ||
-                   (i >= N_OF_EITHER && kinds[i].is_of_programs != is_program))) {
+                   (i >= N_OF_EITHER && kinds[i].is_of_programs == of->is_regression))) {
     i++;
   }
-  if (i == n || asked->n_values > MOST ||
-      (settings->family == TACIT_FAMILY_GAUSSIAN && r.d > TACIT_MAX_ROW_FEATURES)) {
+  if (i == n || asked->n_values > MOST || r.d > of->most(settings)) {
     return refuse_serve(&r);
   }
   r.out = tacit_alloc_zero(asked->n_values + 1, sizeof *r.out);

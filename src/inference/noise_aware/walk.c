@@ -60,7 +60,7 @@ static void keep(const walk_t *w, size_t c, size_t row, const tacit_draw_stats_t
 
 /* Where warm-up is long enough to tell whether they may be. */
 static bool may_expand(const tacit_aware_posterior_t *p, const walk_moves_t *moves, size_t n_warmup) {
-  return !moves->has_gradient && p->program == NULL && p->wide == NULL && n_warmup >= LEAST_WARMUP &&
+  return !moves->has_gradient && p->density == NULL && p->wide == NULL && n_warmup >= LEAST_WARMUP &&
          p->surrogate->d <= TACIT_AWARE_MOST_EXPANDED;
 }
 
@@ -195,7 +195,7 @@ static tacit_status_t copy(const tacit_aware_posterior_t *of, tacit_aware_poster
 /* Of programs chains move one after another. */
 static bool has_copies(const walk_t *w) {
   const tacit_aware_posterior_t *p = w->posterior;
-  return p->settings->n_threads > 1 && w->n_chains > 1 && p->program == NULL;
+  return p->settings->n_threads > 1 && w->n_chains > 1 && p->density == NULL;
 }
 
 static void close_own(walk_t *w) {

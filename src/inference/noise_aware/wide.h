@@ -69,20 +69,6 @@ TACIT_MUST_USE tacit_status_t tacit_wide_learn_information(tacit_wide_t *wide,
                                                            const tacit_round_place_t *place,
                                                            tacit_error_t *err);
 
-/* ---- wide_plan.c ---- */
-
-/*
- * Up to so many features what is not known of them is a process in all their products, as it is up to 20
- * where the released information is mostly noise.
- */
-enum { TACIT_AWARE_MOST_PROCESSED = 12 };
-bool tacit_wide_takes(
-    const tacit_noise_aware_settings_t *settings); /* more than TACIT_NOISE_AWARE_MAX_NARROW features */
-bool tacit_wide_is(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
-/* Refuse a budget at which some of the information may be as good as none. TACIT_ERR_BUDGET */
-TACIT_MUST_USE tacit_status_t tacit_wide_check(const tacit_noise_aware_settings_t *settings,
-                                               tacit_error_t *err);
-
 /* ---- wide_join.c ---- */
 
 /* Keep where the last score of the rounds was released. */
