@@ -35,6 +35,7 @@ def integer(lower, upper):
     return f"{{type: integer, lower: {lower}, upper: {upper}}}"
 
 
+YEARS = "{type: categorical, levels: [%s]}" % ", ".join(f"'{year}'" for year in range(1995, 2004))
 TIME, UNIT, REAL = number(.001, 200), number(.001, .999), number(-30, 30)
 
 
@@ -113,6 +114,16 @@ def of_persons(column, draw, n=8000):
     return formula, {"id": "{type: id}", **columns}, rows
 
 
+def of_groups(formula, column, draw, n=8000, n_groups=8):
+    """Records of of_ab() in groups, normal in their levels and, less, in their slopes of a."""
+    def rows(r):
+        effects = [(r.gauss(0, .5), r.gauss(0, .15)) for _ in range(n_groups)]
+        made = [(a, b, r.randrange(n_groups)) for a, b in ab(r, n)]
+        return [{"a": a, "b": b, "g": f"g{g}", "y": draw(r, 1 + .4 * a - .2 * b + effects[g][0] + effects[g][1] * a, a)} for a, b, g in made]
+    levels = ", ".join(f"g{g}" for g in range(n_groups))
+    return formula, {"a": number(-4, 4), "b": BINARY, "g": f"{{type: categorical, levels: [{levels}]}}", "y": column}, rows
+
+
 def mixed(r, m):
     return 0 if r.random() < .25 else poisson(r, m * r.lognormvariate(-.5, 1))
 
@@ -120,7 +131,7 @@ def mixed(r, m):
 def assay(_):
     """Residents of Olmsted County and their free light chains, as they are."""
     with open(HERE.parent / "data" / "flchain" / "flchain.csv", newline="") as file:
-        return [{key: row[key] for key in ("flc", "age", "sex")} for row in csv.DictReader(file)]
+        return [{key: row[key] for key in ("flc", "age", "sex", "sample_year")} for row in csv.DictReader(file)]
 
 
 # name: family, does the program describe the records?, formula, columns, records
@@ -132,6 +143,7 @@ KINDS = {
     "counts-mixed": ("negbinomial", WRONG, *of_ab(integer(0, 80), lambda r, e, a: min(80, mixed(r, math.exp(e))), 20000)),
     "exponential-of-weibull": ("exponential", WRONG, *of_ab(TIME, lambda r, e, a: time(r.weibullvariate(math.exp(e / 2), 1.5)))),
     "lognormal-flc": ("lognormal", WRONG, "flc ~ age + sex", {"flc": number(.3, 30), "age": integer(50, 105), "sex": "{type: categorical, levels: [F, M]}"}, assay),
+    "lognormal-flc-years": ("lognormal", WRONG, "flc ~ age + sex + (1 | sample_year)", {"flc": number(.3, 30), "age": integer(50, 105), "sex": "{type: categorical, levels: [F, M]}", "sample_year": YEARS}, assay),
     "cumulative": ("cumulative", RIGHT, *of_ab(LEVELS, lambda r, e, a: level(e - 1 + logistic(r)))),
     "cumulative-of-normal": ("cumulative", WRONG, *of_ab(LEVELS, lambda r, e, a: level(1.5 * (e - 1) + r.gauss(0, 1 + .3 * abs(a))))),
     "categorical": ("categorical", RIGHT, *of_ab(LEVELS, lambda r, e, a: r.choices(("low", "mid", "high"), (1, math.exp(e - 1), math.exp(.5 - .5 * a)))[0])),
@@ -147,6 +159,11 @@ KINDS = {
     "student": ("student", RIGHT, *of_ab(REAL, lambda r, e, a: clip(e + student(r, 4), -30, 30), 20000)),
     "student-of-skewed": ("student", WRONG, *of_ab(REAL, lambda r, e, a: clip(e + r.expovariate(1) - 1, -30, 30), 20000)),
     "negbinomial-of-curve": ("negbinomial", WRONG, *of_ab(integer(0, 120), lambda r, e, a: min(120, overdispersed(r, math.exp(e + .25 * a * a - .3), 2)))),
+    "groups-negbinomial": ("negbinomial", RIGHT, *of_groups("y ~ a + b + (1 | g)", integer(0, 120), lambda r, e, a: min(120, overdispersed(r, math.exp(e), 2)))),
+    "groups-gamma-slopes": ("gamma", RIGHT, *of_groups("y ~ a + b + (1 + a | g)", TIME, lambda r, e, a: time(r.gammavariate(2, math.exp(e) / 2)), 20000, 6)),
+    "groups-gamma-of-lognormal": ("gamma", WRONG, *of_groups("y ~ a + b + (1 | g)", TIME, lambda r, e, a: time(r.lognormvariate(e - .5, 1)))),
+    "groups-hurdle": ("hurdle_poisson", RIGHT, *of_groups("y ~ a + b + (1 | g)", integer(0, 60), lambda r, e, a: 0 if r.random() < .3 else
+                                                         min(60, above_zero(lambda: poisson(r, math.exp(e)))), 20000, 12)),
     "persons": ("negbinomial", RIGHT, *of_persons(integer(0, 80), lambda r, e, a: min(80, overdispersed(r, math.exp(e), 2)), 8000)),
     "add-remove": ("weibull", RIGHT, *of_ab(TIME, lambda r, e, a: time(r.weibullvariate(math.exp(e), 1.5)))),
 }
@@ -157,7 +174,14 @@ def run(tacit, *args):
 
 
 def parameters(tacit, folder):
-    return {p["name"]: p for p in json.loads(run(tacit, "summary", folder, "--json").stdout)["parameters"]}
+    """Of groups too what the intercept and an effect come to together, of which records tell most."""
+    said = {p["name"]: p for p in json.loads(run(tacit, "summary", folder, "--json").stdout)["parameters"]}
+    if any(name.startswith("r_") for name in said):
+        rows = [row for path in folder.glob("draws-*.csv") for row in csv.DictReader(line for line in path.open() if not line.startswith("#"))]
+        for name in [name for name in rows[0] if name.startswith("r_g_1.") or name.startswith("r_sample_year_1.")]:
+            level = [float(row["Intercept_s"]) + float(row[name]) for row in rows]
+            said["level " + name] = {"mean": statistics.fmean(level), "sd": statistics.stdev(level)}
+    return said
 
 
 def prepare(tacit, folder, name):
@@ -166,7 +190,7 @@ def prepare(tacit, folder, name):
     rows = make(random.Random(name))
     is_persons, is_add_remove = "id" in columns, name == "add-remove"
     with open(folder / "d.csv", "w", newline="") as file:
-        out = csv.DictWriter(file, list(columns))
+        out = csv.DictWriter(file, list(columns), extrasaction="ignore")
         out.writeheader()
         out.writerows(rows)
     head = f"dataset: d\nrelation: {'add-remove' if is_add_remove else 'substitute'}\n" + ("unit: id\nmax_rows: 6\n" if is_persons else "unit: row\n")

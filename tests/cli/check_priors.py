@@ -110,3 +110,16 @@ run("refit", "kernel", "--out", "earlier")
 assert abs(summary("kernel")["b_x"]["mean"] - .05) < .001 and abs(summary("earlier")["b_x"]["mean"] - .05 / 50) < .0001, summary("earlier")
 run("refit", "kernel", "--prior", "x: normal(0.02, 0.0001)", "--out", "now")  # said now: as now
 assert abs(summary("now")["b_x"]["mean"] - .02) < .001, summary("now")
+
+# Chains begin where the prior has the intercept: from 0, prices have no way but to shapes that are not theirs.
+rng = random.Random(9)
+with open("prices.csv", "w") as file:
+    file.write("y,x\n" + "".join(f"{min(1e6, max(1e4, rng.gammavariate(12, math.exp(12.2 + .5 * x) / 12))):.0f},{x:.4f}\n" for x in (rng.uniform(-1, 1) for _ in range(400))))
+pathlib.Path("prices.yaml").write_text("columns:\n  y: {type: numeric, lower: 10000, upper: 1000000}\n  x: {type: numeric, lower: -1, upper: 1}\n")
+run("fit", "y ~ x", "--family", "gamma", "--data", "prices.csv", "--schema", "prices.yaml", "--method", "hmc", "--exposed", "--chains", "2", "--draws", "200", "--warmup", "200", "--seed", "1", "--quiet", "--out", "prices")
+of = summary("prices")
+assert abs(of["b_Intercept"]["mean"] - 12.2) < .1 and abs(of["b_x"]["mean"] - .5) < .15 and abs(of["shape"]["mean"] - 12) < 6, of
+
+# A prior that is given for one coefficient leaves those of the others.
+run("fit", "y ~ x", "--family", "gamma", "--data", "prices.csv", "--schema", "prices.yaml", "--epsilon", "8", "--delta", "1e-6", "--seed", "1", "--quiet", "--prior", "Intercept: normal(12, 1)", "--out", "given")
+assert "b_s[1] ~ student_t(3, 0, 2.5)" in json.loads(pathlib.Path("given", "releases.json").read_text())["program"]

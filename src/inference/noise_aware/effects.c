@@ -13,7 +13,9 @@
  * which two kinds of moves are judged: another s at the same z, from a few steps of a chain on p(s) by q
  * alone, which is reversible for it; and an elliptical slice in z at the same s [Murray2010]. Both leave the
  * exact posterior as it is; where the likelihood is normal the first is a draw of s with theta integrated
- * out, so that no funnel is in the way.
+ * out, so that no funnel is in the way. Where it has further tails than q, that move hardly ever leaves them,
+ * since much excess is lost; so a third kind is another s at the same theta, of which the likelihood knows
+ * nothing.
  */
 #include <math.h>
 #include <string.h>
@@ -154,6 +156,47 @@ static bool move_sds(const walk_t *w, chain_t *c) {
   return is_accepted;
 }
 
+/* The sum of squares of a factor's effects from their mean. */
+static double spread(const tacit_level_effects_t *f, const double *theta) {
+  double sum = 0, square = 0, unit = unit_of(f);
+  for (size_t k = f->first; k < f->first + f->n_levels - 1; k++) {
+    sum += unit * theta[k];
+    square += unit * unit * theta[k] * theta[k];
+  }
+  return square - sum * sum / (double)f->n_levels;
+}
+
+/* log p(log s | theta), up to a constant. */
+static double log_density_given(const tacit_level_effects_t *f, double square, double log_sd) {
+  return log_prior_sd(log_sd) - ((double)f->n_levels - 1) * log_sd - 0.5 * square * exp(-2 * log_sd);
+}
+
+/* Other sds at the same theta, which is at another z by them. */
+static void renew_sds(const walk_t *w, chain_t *c) {
+  size_t dim = w->dim;
+  copy(w, &c->at, &c->trial);
+  for (size_t step = 0; step < N_STEPS * w->effects->n; step++) {
+    size_t t = step % w->effects->n;
+    const tacit_level_effects_t *f = &w->effects->factors[t];
+    double square = spread(f, c->theta), now = c->trial.log_sds[t];
+    double next = now + farthest * pow(0.05, tacit_rng_uniform(c->rng)) * tacit_rng_normal(c->rng);
+    double level = log(tacit_rng_uniform(c->rng));
+    if (log_density_given(f, square, next) - log_density_given(f, square, now) > level) {
+      c->trial.log_sds[t] = next;
+    }
+  }
+  if (!scale(w, &c->trial)) {
+    return;
+  }
+  copy(w, &c->trial, &c->at);
+  for (size_t i = 0; i < dim; i++) { /* z = L' (theta - m) */
+    c->z[i] = 0;
+    for (size_t k = i; k < dim; k++) {
+      c->z[i] += c->at.factor[k * dim + i] * (c->theta[k] - c->at.mean[k]);
+    }
+  }
+}
+
 /* An elliptical slice in z; the number of points looked at. */
 static size_t slice(const walk_t *w, chain_t *c) {
   size_t dim = w->dim, n_looks = 0;
@@ -241,12 +284,8 @@ static tacit_status_t begin(const walk_t *w, chain_t *c, size_t index, tacit_err
   for (int i = 0; i < MAX_LOOKS && status == TACIT_OK && !is_found; i++) {
     for (size_t t = 0; t < w->effects->n; t++) {
       tacit_level_effects_t f = w->effects->factors[t];
-      double sum = 0, square = 0, n = (double)f.n_levels, unit = unit_of(&f);
-      for (size_t k = f.first; k < f.first + f.n_levels - 1; k++) {
-        sum += unit * w->start->mean[k];
-        square += unit * unit * w->start->mean[k] * w->start->mean[k];
-      }
-      c->at.log_sds[t] = 0.5 * log(fmax((square - sum * sum / n) / n, 1e-3)) + tacit_rng_normal(c->rng);
+      double square = spread(&f, w->start->mean) / (double)f.n_levels;
+      c->at.log_sds[t] = 0.5 * log(fmax(square, 1e-3)) + tacit_rng_normal(c->rng);
     }
     for (size_t k = 0; k < w->dim; k++) {
       c->z[k] = tacit_rng_normal(c->rng) * pow(0.8, i);
@@ -292,6 +331,7 @@ static double iterate(const walk_t *w, size_t index, size_t row, bool is_kept, t
   for (size_t i = 0; i < n_slices; i++) {
     n_looks += slice(w, c);
   }
+  renew_sds(w, c);
   if (is_kept) {
     report(w, c, tacit_draws_row(draws, index, row));
     draws->stats[index * (draws->n_warmup + draws->n_draws) + row] = (tacit_draw_stats_t){

@@ -137,6 +137,8 @@ static double log_density(const void *of, const double *theta, double *grad) {
   return isnan(value) ? -INFINITY : value;
 }
 
+static double log_density_at(void *of, const double *theta) { return log_density(of, theta, NULL); }
+
 static double log_likelihood(void *of, const double *theta) {
   return tacit_program_log_likelihood(&((const tacit_program_run_t *)of)->own, theta, NULL, NULL);
 }
@@ -265,6 +267,7 @@ const tacit_aware_provider_t tacit_provider_program = {.events = tacit_program_e
                                                        .clear = clear,
                                                        .log_likelihood = log_likelihood,
                                                        .look = look,
+                                                       .log_density = log_density_at,
                                                        .pool = pool,
                                                        .draw = draw,
                                                        .conclude = conclude};

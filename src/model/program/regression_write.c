@@ -566,7 +566,7 @@ static size_t write_given_priors(writer_t *w, size_t k, const char *of_class) {
   }
   for (size_t j = 0; j < w->n; j++) {
     const tacit_prior_t *prior = given_prior(w, k++, j);
-    const tacit_prior_t written = {TACIT_PRIOR_NORMAL, 0, 0, 2.5};
+    const tacit_prior_t written = {TACIT_PRIOR_STUDENT_T, 3, 0, 2.5};
     write_prior(w, tacit_arena_printf(w->r->arena, "b_s%s[%zu]", of_class, j + 1),
                 prior != NULL ? prior : &written, 0,
                 prior != NULL && !are_scaled ? w->half / w->halves[j] : 1);
@@ -725,7 +725,7 @@ static void scale_response(writer_t *w) {
 }
 
 static void write(tacit_regression_t *r, const family_t *family, const tacit_written_priors_t *priors,
-                  tacit_text_t *text, tacit_names_t *names) {
+                  tacit_text_t *text, tacit_written_t *written) {
   writer_t w = {.text = text, .r = r, .family = family, .centre = 0, .half = 1};
   bool is_centred = r->has_intercept || family->response == RESPONSE_LEVELS;
   w.features = tacit_arena_alloc(r->arena, TACIT_REGRESSION_MAX_FEATURES, sizeof *w.features);
@@ -753,7 +753,8 @@ static void write(tacit_regression_t *r, const family_t *family, const tacit_wri
     write_model(&w);
     write_generated(&w);
   }
-  *names = w.names;
+  written->names = w.names;
+  written->n_features = has_intercept(&w) && w.n_classes == 0 ? 1 + w.n : 0;
 }
 
 tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, const char *family,
@@ -781,7 +782,7 @@ tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, 
     check_regression_write(r, found);
   }
   if (found != NULL && r->status == TACIT_OK) {
-    write(r, found, priors, &text, &written->names);
+    write(r, found, priors, &text, written);
   }
   tacit_status_t status = r->status;
   if (status == TACIT_OK && (arena.failed || text.failed)) {

@@ -11,6 +11,8 @@ typedef struct tacit_written {
   char *text;          /* owned */
   tacit_names_t names; /* of coefficients on the scale of the columns: labels as of all formulas, names as the
                           program has them */
+  size_t n_features;   /* of the only predictor, its intercept first, which names begin with and unconstrained
+                          parameters, too; 0: there are several predictors, or none has an intercept */
 } tacit_written_t;
 
 /* Priors of coefficients that take the place of the written ones: of the coefficients as reported, or of the

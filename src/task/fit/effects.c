@@ -1,8 +1,8 @@
 /*
- * (1 | g) and (1 + x | g) by method noise-aware: what is released is that of `+ g`, or of `+ g + x:g`, and
- * the prior of the coefficients of g, which is post-processing, that of effects with sds of their own
- * (noise_aware/effects.c). Draws are reported as those of the formula's program, by which predictions are
- * made.
+ * (1 | g) and (1 + x | g) by method noise-aware: what is released is that of `+ g`, or of `+ g + x:g`, by
+ * kernels or as a program, and the prior of the coefficients of g, which is post-processing, that of effects
+ * with sds of their own (noise_aware/effects.c). Draws are reported as those of the formula's program, by
+ * which predictions are made.
  */
 #include <math.h>
 #include <string.h>
@@ -14,24 +14,37 @@
 
 /* ---- what is reported ---- */
 
-static void report(const void *user, const double *theta, const double *sds, const double *levels,
-                   double *row) {
-  const tacit_fit_effects_t *effects = user;
+const char *tacit_fit_fixed_label(const tacit_fit_effects_t *effects, size_t i) {
+  return effects->fixed_design != NULL ? tacit_design_label(effects->fixed_design, i)
+                                       : effects->fixed_names.names.labels[i];
+}
+
+/* Of the regression's features; of a program's reported numbers these are the first. */
+static const char *own_label(const tacit_fit_t *fit, size_t j) {
+  return fit->design != NULL ? tacit_design_label(fit->design, j) : fit->effects->names.names.labels[j];
+}
+
+static void report(const tacit_fit_effects_t *effects, const double *theta, const double *sds,
+                   const double *levels, double *row) {
   const tacit_parameters_t *parameters = &effects->model.parameters;
-  size_t n_coefficients = 0, n_levels = 0, n_sds = 0;
   for (size_t j = 0; j < parameters->dim; j++) {
-    const char *name = tacit_program_parameter(effects->program, j);
-    effects->point[j] = strcmp(name, "Intercept_s") == 0 ? theta[0]
-                        : strcmp(name, "b_s") == 0       ? theta[effects->fixed_at[1 + n_coefficients++]]
-                        : strcmp(name, "sigma_s") == 0   ? theta[effects->n_features]
-                        : strncmp(name, "sd_", 3) == 0   ? log(sds[n_sds++])
-                                                         : levels[n_levels++];
+    tacit_fit_place_t place = effects->places[j];
+    effects->point[j] = place.of == TACIT_FIT_PLACE_OF_SD      ? log(sds[place.at])
+                        : place.of == TACIT_FIT_PLACE_OF_LEVEL ? levels[place.at]
+                                                               : theta[place.at];
   }
   parameters->report(parameters->ctx, effects->point, row);
 }
 
 static void begin(void *user) {
   tacit_fit_t *fit = user;
+  if (fit->program !=
+      NULL) { /* the likelihood is that of the releases, the prior that of the other program */
+    tacit_model_t own = fit->model;
+    fit->model = fit->effects->flat;
+    fit->effects->flat = own;
+    return;
+  }
   for (size_t j = 1; j < fit->effects->n_features; j++) {
     if (tacit_fit_is_of_effects(fit->effects, j)) {
       tacit_model_flatten_priors(&fit->model, j, 1);
@@ -44,8 +57,7 @@ static void report_of_fit(const void *user, const double *theta, const double *s
   report(((const tacit_fit_t *)user)->effects, theta, sds, levels, row);
 }
 
-/* Where something is reported by the program; n_reported: nowhere. */
-static size_t find(const tacit_fit_effects_t *effects, const char *label) {
+size_t tacit_fit_find_reported(const tacit_fit_effects_t *effects, const char *label) {
   size_t j = 0, n = effects->model.parameters.n_reported;
   while (j < n && strcmp(effects->model.parameters.labels[j], label) != 0) {
     j++;
@@ -63,6 +75,11 @@ static double fixed_of(const tacit_fit_effects_t *effects, const double *at, siz
     value -= j == 0 ? at[slope->at] / slope->half * slope->centre : 0;
   }
   return value;
+}
+
+/* Is it a program's intercept or slope in units of mapped features? */
+static bool is_of_predictor(const char *name) {
+  return strcmp(name, "Intercept_s") == 0 || strncmp(name, "b_s", 3) == 0;
 }
 
 /* Do program and regression scale coefficients alike? */
@@ -94,14 +111,15 @@ static bool is_alike(const tacit_fit_t *fit) {
     report(effects, theta, sds, levels, row);
   }
   for (size_t j = 0; j < effects->n_fixed && ok; j++) {
-    size_t k = find(effects, tacit_design_label(effects->fixed_design, j));
+    size_t k = tacit_fit_find_reported(effects, tacit_fit_fixed_label(effects, j));
     double wanted = fixed_of(effects, at, j);
     ok = k < effects->aware.n_reported && fabs(row[k] - wanted) <= 1e-9 * (1 + fabs(wanted));
   }
-  if (fit->family == TACIT_FAMILY_GAUSSIAN) {
-    size_t k = find(effects, tacit_design_sigma_label(fit->design));
-    ok = ok && own->dim == effects->n_features + 1 && k < effects->aware.n_reported &&
-         fabs(row[k] - at[effects->n_features]) <= 1e-9 * at[effects->n_features];
+  for (size_t j = effects->n_features; j < own->n_reported && ok;
+       j++) { /* sigma, and what else a family has */
+    size_t k = tacit_fit_find_reported(effects, own->labels[j]);
+    ok = is_of_predictor(own->names[j]) ||
+         (k < effects->aware.n_reported && fabs(row[k] - at[j]) <= 1e-9 * fabs(at[j]));
   }
   tacit_free(levels);
   tacit_free(theta);
@@ -136,9 +154,9 @@ static bool place_fixed(tacit_fit_t *fit, size_t *others, size_t *n_others) {
   size_t i = 0;
   *n_others = 0;
   for (size_t j = 0; j < effects->n_features; j++) {
-    const char *label = i < effects->n_fixed ? tacit_design_label(effects->fixed_design, i) : "";
+    const char *label = i < effects->n_fixed ? tacit_fit_fixed_label(effects, i) : "";
     tacit_fit_slope_t *slope = i < effects->n_fixed ? tacit_fit_find_slope(effects, label) : NULL;
-    if (slope == NULL && strcmp(label, tacit_design_label(fit->design, j)) != 0) {
+    if (slope == NULL && strcmp(label, own_label(fit, j)) != 0) {
       others[(*n_others)++] = j;
       continue;
     }
@@ -159,7 +177,7 @@ static bool place_fixed(tacit_fit_t *fit, size_t *others, size_t *n_others) {
 static bool place(tacit_fit_t *fit, size_t *others) {
   tacit_fit_effects_t *effects = fit->effects;
   size_t n_others = 0, at = 0;
-  bool ok = tacit_design_has_intercept(effects->fixed_design) && place_fixed(fit, others, &n_others);
+  bool ok = place_fixed(fit, others, &n_others);
   for (size_t pass = 0; pass < 2; pass++) {
     for (size_t t = 0; t < effects->aware.n && ok; t++) {
       tacit_level_effects_t *f = &effects->factors[t];
@@ -172,7 +190,7 @@ static bool place(tacit_fit_t *fit, size_t *others) {
       f->main = pass == 1 ? effects->slopes[effects->slope_of[t] - 1].at : 0;
       for (size_t k = 0; k + 1 < f->n_levels && ok; k++) {
         ok = others[at + k] == f->first + k &&
-             (pass == 1 || tacit_design_is_two_valued(fit->design, f->first + k));
+             (pass == 1 || fit->design == NULL || tacit_design_is_two_valued(fit->design, f->first + k));
       }
       at += f->n_levels - 1;
     }
@@ -198,6 +216,61 @@ static tacit_status_t check_priors(const tacit_fit_t *fit, bool is_taken, tacit_
   return TACIT_OK;
 }
 
+/* By the regression's kernels; what these do not take, TACIT_ERR_MEMORY aside, its program may. */
+static tacit_status_t open_designs(tacit_fit_t *fit,
+                                   tacit_status_t (*open_regression)(tacit_fit_t *, const char *,
+                                                                     tacit_error_t *),
+                                   tacit_error_t *err) {
+  tacit_fit_effects_t *effects = fit->effects;
+  tacit_status_t status =
+      tacit_design_new(&effects->fixed_design, effects->fixed.data, fit->schema, fit->family, err);
+  TACIT_THEN(status, open_regression(fit, effects->regression.data, err));
+  if (status == TACIT_OK && tacit_design_has_intercept(effects->fixed_design)) {
+    effects->n_fixed = tacit_design_n_features(effects->fixed_design);
+    effects->n_features = tacit_design_n_features(fit->design);
+  }
+  return status;
+}
+
+/* As a program, and the same with the priors flat that effects take the place of. */
+static tacit_status_t open_programs(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_fit_effects_t *effects = fit->effects;
+  tacit_status_t status = tacit_written_new(&effects->fixed_names, effects->fixed.data,
+                                            tacit_fit_value(fit, "family"), fit->schema, NULL, err);
+  TACIT_THEN(status, tacit_fit_open_written(fit, effects->regression.data, fit->priors, fit->n_priors,
+                                            &effects->names, &fit->program, &fit->model, err));
+  effects->n_fixed = effects->fixed_names.n_features;
+  effects->n_features = effects->names.n_features;
+  return status;
+}
+
+/* ->flat: priors flat of the intercept, of levels, and of slopes that have effects. */
+static tacit_status_t open_flat(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_fit_effects_t *effects = fit->effects;
+  size_t n = fit->n_priors;
+  tacit_prior_entry_t *priors = tacit_alloc_zero(n + effects->n_features, sizeof *priors);
+  tacit_written_t written = {0};
+  bool ok = priors != NULL;
+  for (size_t i = 0; i < n && ok; i++) {
+    priors[i] = fit->priors[i];
+  }
+  for (size_t j = 0; j < effects->n_features && ok; j++) {
+    if (j == 0 || tacit_fit_is_of_effects(effects, j)) {
+      priors[n++] = (tacit_prior_entry_t){tacit_strdup(own_label(fit, j)), {.kind = TACIT_PRIOR_FLAT}};
+      ok = priors[n - 1].term != NULL;
+    }
+  }
+  tacit_status_t status = ok ? tacit_fit_open_written(fit, effects->regression.data, priors, n, &written,
+                                                      &effects->flat_program, &effects->flat, err)
+                             : tacit_error_memory(err);
+  tacit_written_clear(&written);
+  for (size_t i = fit->n_priors; i < n; i++) {
+    tacit_prior_entry_clear(&priors[i]);
+  }
+  tacit_free(priors);
+  return status;
+}
+
 /* The regression, and which of its features are what; *is_placed false: it is not one of these. */
 static tacit_status_t open_parts(tacit_fit_t *fit,
                                  tacit_status_t (*open_regression)(tacit_fit_t *, const char *,
@@ -206,22 +279,76 @@ static tacit_status_t open_parts(tacit_fit_t *fit,
   tacit_fit_effects_t *effects = fit->effects;
   tacit_error_t why;
   tacit_status_t status =
-      tacit_design_new(&effects->fixed_design, effects->fixed.data, fit->schema, fit->family, &why);
-  TACIT_THEN(status, open_regression(fit, effects->regression.data, &why));
+      open_regression != NULL ? open_designs(fit, open_regression, &why) : open_programs(fit, &why);
   if (status != TACIT_OK) { /* its program takes the formula, or says why not */
     return status == TACIT_ERR_MEMORY ? tacit_error_memory(err) : TACIT_OK;
   }
-  effects->n_fixed = tacit_design_n_features(effects->fixed_design);
-  effects->n_features = tacit_design_n_features(fit->design);
-  effects->fixed_at = tacit_alloc_zero(effects->n_fixed, sizeof *effects->fixed_at);
-  size_t *others = tacit_alloc(effects->n_features, sizeof *others);
+  effects->fixed_at = tacit_alloc_zero(effects->n_fixed + 1, sizeof *effects->fixed_at);
+  size_t *others = tacit_alloc(effects->n_features + 1, sizeof *others);
   if (effects->fixed_at == NULL || others == NULL) {
     status = tacit_error_memory(err);
   } else {
-    *is_placed = place(fit, others);
+    *is_placed = effects->n_fixed > 0 && place(fit, others);
   }
   tacit_free(others);
   return status;
+}
+
+/* Where the formula's program has what; false: it has what is nowhere. */
+static bool place_parameters(const tacit_fit_t *fit) {
+  const tacit_fit_effects_t *effects = fit->effects;
+  size_t n_coefficients = 0, n_levels = 0, n_sds = 0, n_others = 0, dim = fit->model.parameters.dim;
+  for (size_t j = 0; j < effects->model.parameters.dim; j++) {
+    const char *name = tacit_program_parameter(effects->program, j);
+    tacit_fit_place_t *place = &effects->places[j];
+    place->of = strncmp(name, "sd_", 3) == 0  ? TACIT_FIT_PLACE_OF_SD
+                : strncmp(name, "r_", 2) == 0 ? TACIT_FIT_PLACE_OF_LEVEL
+                                              : TACIT_FIT_PLACE_OF_REGRESSION;
+    place->at = place->of == TACIT_FIT_PLACE_OF_SD      ? n_sds++
+                : place->of == TACIT_FIT_PLACE_OF_LEVEL ? n_levels++
+                : strcmp(name, "Intercept_s") == 0      ? 0
+                : strcmp(name, "b_s") == 0              ? 1 + n_coefficients++
+                                                        : effects->n_features + n_others++;
+    if (strcmp(name, "b_s") == 0) {
+      place->at = place->at < effects->n_fixed ? effects->fixed_at[place->at] : dim;
+    }
+    if (place->of == TACIT_FIT_PLACE_OF_REGRESSION && place->at >= dim) {
+      return false;
+    }
+  }
+  return n_sds == effects->aware.n && n_levels == effects->n_levels && effects->n_features + n_others == dim;
+}
+
+/* The formula's own program, whose parameters are reported; ->model and ->program of the fit stay. */
+static tacit_status_t open_reported(tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_fit_effects_t *effects = fit->effects;
+  tacit_model_t own = fit->model;
+  tacit_program_t *program = fit->program;
+  fit->model = (tacit_model_t){0};
+  fit->program = NULL;
+  tacit_status_t status = tacit_fit_open_program(fit, err);
+  effects->model = fit->model;
+  effects->program = fit->program;
+  fit->model = own;
+  fit->program = program;
+  if (status == TACIT_OK) {
+    size_t dim = effects->model.parameters.dim;
+    effects->aware.factors = effects->factors;
+    effects->aware.n_reported = effects->model.parameters.n_reported;
+    effects->aware.report = report_of_fit;
+    effects->aware.begin = begin;
+    effects->aware.user = fit;
+    effects->point = tacit_alloc(dim, sizeof *effects->point);
+    effects->places = tacit_alloc_zero(dim, sizeof *effects->places);
+    status = effects->point == NULL || effects->places == NULL ? tacit_error_memory(err) : TACIT_OK;
+  }
+  return status;
+}
+
+/* Nobody asked for the method by name, and it does not take the regression. */
+static bool is_barred(const tacit_fit_t *fit) {
+  char obstacle[TACIT_FIT_OBSTACLE_SIZE];
+  return !tacit_fit_has(fit, "method") && tacit_fit_aware_obstacle(fit, obstacle);
 }
 
 tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit,
@@ -242,27 +369,16 @@ tacit_status_t tacit_fit_open_effects(tacit_fit_t *fit,
   if (is_split) {
     TACIT_THEN(status, open_parts(fit, open_regression, &is_placed, err));
   }
+  is_placed = is_placed && !is_barred(fit);
   TACIT_THEN(status, is_placed ? check_priors(fit, true, err) : TACIT_OK);
   if (status != TACIT_OK || !is_placed) {
     return status;
   }
-  tacit_model_t own = fit->model;
-  fit->model = (tacit_model_t){0};
-  status = tacit_fit_open_program(fit, err);
-  effects->model = fit->model;
-  effects->program = fit->program;
-  fit->model = own;
-  fit->program = NULL;
-  if (status == TACIT_OK) {
-    effects->aware.factors = effects->factors;
-    effects->aware.n_reported = effects->model.parameters.n_reported;
-    effects->aware.report = report_of_fit;
-    effects->aware.begin = begin;
-    effects->aware.user = fit;
-    effects->point = tacit_alloc(effects->model.parameters.dim, sizeof *effects->point);
-    status = effects->point == NULL ? tacit_error_memory(err) : TACIT_OK;
-    *is_taken = status == TACIT_OK && is_alike(fit);
+  status = open_reported(fit, err);
+  if (fit->design == NULL) {
+    TACIT_THEN(status, open_flat(fit, err));
   }
+  *is_taken = status == TACIT_OK && place_parameters(fit) && is_alike(fit);
   return status;
 }
 
@@ -275,109 +391,15 @@ void tacit_fit_free_effects(tacit_fit_t *fit) {
     }
     tacit_free(fit->effects->fixed_at);
     tacit_design_free(fit->effects->fixed_design);
+    tacit_written_clear(&fit->effects->fixed_names);
+    tacit_written_clear(&fit->effects->names);
+    tacit_model_clear(&fit->effects->flat);
+    tacit_program_free(fit->effects->flat_program);
     tacit_model_clear(&fit->effects->model);
     tacit_program_free(fit->effects->program);
+    tacit_free(fit->effects->places);
     tacit_free(fit->effects->point);
     tacit_free(fit->effects);
     fit->effects = NULL;
   }
-}
-
-/* ---- what is known of the regression's terms, of what is reported ---- */
-
-/* Where the effects of factor t begin among what is reported. */
-static size_t effects_at(const tacit_fit_effects_t *effects, size_t t) {
-  size_t at = effects->model.parameters.n_reported;
-  for (size_t k = t; k < effects->aware.n; k++) {
-    at -= effects->factors[k].n_levels + (k > t);
-  }
-  return at;
-}
-
-/* Where term j of the regression is reported: a coefficient by its label, that of a level by its effect. */
-static size_t reported_at(const tacit_fit_t *fit, size_t j) {
-  const tacit_fit_effects_t *effects = fit->effects;
-  for (size_t t = 0; t < effects->aware.n; t++) {
-    tacit_level_effects_t f = effects->factors[t];
-    if (j >= f.first && j < f.first + f.n_levels - 1) {
-      return effects_at(effects, t) + 1 + (j - f.first);
-    }
-  }
-  size_t i = 0;
-  while (i + 1 < effects->n_fixed && effects->fixed_at[i] != j) {
-    i++;
-  }
-  return find(effects, tacit_design_label(effects->fixed_design, i));
-}
-
-void tacit_fit_regression_row(const tacit_fit_t *fit, const double *reported, double *row) {
-  const tacit_fit_effects_t *effects = fit->effects;
-  double lower, upper, unit = 1;
-  if (effects == NULL) {
-    memcpy(row, reported, fit->model.parameters.n_reported * sizeof *row);
-    return;
-  }
-  if (fit->family == TACIT_FAMILY_GAUSSIAN) { /* effects are of the response in [-1, 1] */
-    tacit_design_response_range(fit->design, &lower, &upper);
-    unit = (upper - lower) / 2;
-    row[effects->n_features] = reported[find(effects, tacit_design_sigma_label(fit->design))];
-  }
-  for (size_t j = 0; j < effects->n_fixed; j++) {
-    row[effects->fixed_at[j]] = reported[find(effects, tacit_design_label(effects->fixed_design, j))];
-  }
-  for (size_t i = 0; i < effects->n_slopes; i++) { /* to the mapped column, and the intercept in its middle */
-    const tacit_fit_slope_t *slope = &effects->slopes[i];
-    row[0] += row[slope->at] * slope->centre;
-    row[slope->at] *= slope->half;
-  }
-  for (size_t t = 0; t < effects->aware.n; t++) {
-    tacit_level_effects_t f = effects->factors[t];
-    const double *of = reported + effects_at(effects, t);
-    row[f.main] += unit * of[0];
-    for (size_t k = 1; k < f.n_levels; k++) {
-      row[f.first + k - 1] = unit * (of[k] - of[0]);
-    }
-  }
-}
-
-/* Is it said of the prior that the releases were chosen by? That of effects is another. */
-static bool is_of_prior(tacit_check_id_t id) {
-  return id == TACIT_CHECK_PRIOR_PULLS || id == TACIT_CHECK_PRIOR_SHARE || id == TACIT_CHECK_CONFLICT ||
-         id == TACIT_CHECK_SEPARATION;
-}
-
-tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *err) {
-  tacit_evidence_t *of = tacit_alloc(1, sizeof *of), *to = &fit->evidence;
-  size_t n = fit->effects->aware.n_reported;
-  if (of == NULL) {
-    return tacit_error_memory(err);
-  }
-  *of = *to;
-  to->n_terms = n < TACIT_MAX_EVIDENCE ? n : TACIT_MAX_EVIDENCE;
-  for (size_t i = 0; i < to->n_terms; i++) {
-    to->prior_sd[i] = to->prior_share[i] = NAN;
-    to->feature_sd[i] = to->feature_mean[i] = to->noise_factor[i] = 0;
-  }
-  for (size_t j = 1; j < of->n_terms && j < fit->effects->n_features; j++) {
-    size_t i = reported_at(fit, j);
-    if (i < to->n_terms && !tacit_fit_is_of_effects(fit->effects, j)) {
-      to->prior_sd[i] = of->prior_sd[j];
-      to->prior_share[i] = of->prior_share[j];
-      to->feature_sd[i] = of->feature_sd[j];
-      to->feature_mean[i] = of->feature_mean[j];
-      to->noise_factor[i] = of->noise_factor[j];
-    }
-  }
-  to->checks.n = 0;
-  for (size_t k = 0; k < of->checks.n; k++) {
-    tacit_check_t check = of->checks.items[k];
-    bool is_term = check.term != SIZE_MAX,
-         is_level = is_term && tacit_fit_is_of_effects(fit->effects, check.term);
-    check.term = is_term ? reported_at(fit, check.term) : SIZE_MAX;
-    if (!(is_level && is_of_prior(check.id))) {
-      to->checks.items[to->checks.n++] = check;
-    }
-  }
-  tacit_free(of);
-  return TACIT_OK;
 }

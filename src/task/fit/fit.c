@@ -177,12 +177,18 @@ const tacit_parameters_t *tacit_fit_reported(const tacit_fit_t *fit) {
   return fit->effects != NULL ? &fit->effects->model.parameters : &fit->model.parameters;
 }
 
+/* What columns of draws are of: the regression's, until effects are drawn. */
+static const tacit_parameters_t *drawn(const tacit_fit_t *fit) {
+  const tacit_parameters_t *reported = tacit_fit_reported(fit);
+  return fit->draws.n_reported == reported->n_reported ? reported : &fit->model.parameters;
+}
+
 const char *const *tacit_fit_labels(const tacit_fit_t *fit) {
-  return fit->site_labels != NULL ? (const char *const *)fit->site_labels : tacit_fit_reported(fit)->labels;
+  return fit->site_labels != NULL ? (const char *const *)fit->site_labels : drawn(fit)->labels;
 }
 
 const char *const *tacit_fit_names(const tacit_fit_t *fit) {
-  return fit->site_names != NULL ? (const char *const *)fit->site_names : tacit_fit_reported(fit)->names;
+  return fit->site_names != NULL ? (const char *const *)fit->site_names : drawn(fit)->names;
 }
 
 tacit_guarantee_t tacit_fit_promised(const tacit_fit_t *fit) {

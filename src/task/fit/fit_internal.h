@@ -9,6 +9,7 @@
 #include "formula/model.h"
 #include "noise_aware/noise_aware.h"
 #include "program/program.h"
+#include "program/written.h"
 #include "report/report.h"
 #include "tacit/diagnose.h"
 #include "tacit/fit.h"
@@ -44,6 +45,12 @@ typedef struct tacit_fit_slope {
   size_t at, fixed; /* its feature in the regression, and among the fixed ones */
 } tacit_fit_slope_t;
 
+/* A parameter of the formula's program: one of the regression's, an sd's log, or the effect of a level. */
+typedef struct tacit_fit_place {
+  enum { TACIT_FIT_PLACE_OF_REGRESSION, TACIT_FIT_PLACE_OF_SD, TACIT_FIT_PLACE_OF_LEVEL } of;
+  size_t at;
+} tacit_fit_place_t;
+
 typedef struct tacit_fit_effects {
   tacit_text_t fixed, regression; /* the formula without groups; that of the regression, with `+ g` */
   tacit_level_effects_t factors[TACIT_FIT_MAX_GROUPS];
@@ -52,11 +59,15 @@ typedef struct tacit_fit_effects {
   size_t n_slopes;
   size_t n_fixed, n_features, n_levels; /* features but those of levels; all; levels of all factors */
   size_t *fixed_at;                     /* (n_fixed): where these are in the regression, rising */
-  tacit_design_t *fixed_design;
+  tacit_design_t *fixed_design;         /* of the formula without groups, where kernels take it; else: */
+  tacit_written_t fixed_names, names;   /* of that, and of the regression, which is a program */
+  tacit_program_t *flat_program;        /* that program with flat priors where effects have their own */
+  tacit_model_t flat;
   tacit_noise_aware_effects_t aware;
-  tacit_program_t *program; /* the formula's, whose parameters are reported */
-  tacit_model_t model;      /* of that */
-  double *point;            /* its unconstrained parameters */
+  tacit_program_t *program;  /* the formula's, whose parameters are reported */
+  tacit_model_t model;       /* of that */
+  tacit_fit_place_t *places; /* (dim): what each unconstrained parameter of that is */
+  double *point;             /* its unconstrained parameters */
 } tacit_fit_effects_t;
 
 typedef enum tacit_fit_stage {
@@ -213,7 +224,16 @@ TACIT_MUST_USE tacit_status_t tacit_fit_prepare(tacit_fit_t *fit, tacit_error_t 
 
 /* ---- program.c: a program in place of the formula ---- */
 
+/* Is it a program, or a formula of a family that has no kernels of its own? */
 bool tacit_fit_is_program(const tacit_fit_t *fit);
+/* Not of a file, and not one that releases were kept with. */
+bool tacit_fit_is_formula(const tacit_fit_t *fit);
+/* The program of a formula with priors in the place of those given, compiled; all is the caller's, after
+ * failure too. */
+TACIT_MUST_USE tacit_status_t tacit_fit_open_written(const tacit_fit_t *fit, const char *formula,
+                                                     const tacit_prior_entry_t *priors, size_t n_priors,
+                                                     tacit_written_t *written, tacit_program_t **program,
+                                                     tacit_model_t *model, tacit_error_t *err);
 /* Settings that go with one alone. */
 TACIT_MUST_USE tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err);
@@ -233,15 +253,21 @@ tacit_fit_slope_t *tacit_fit_find_slope(tacit_fit_effects_t *effects, const char
 /* Is feature j of the regression one of levels, or a slope that they have effects on? */
 bool tacit_fit_is_of_effects(const tacit_fit_effects_t *effects, size_t j);
 /*
- * ->design and ->model of the formula with `+ g` in the place of (1 | g), and products of x and g in that of
- * (x | g), by open_regression(fit, formula,
- * err), and ->effects. *is_taken false: this way does not take the formula, and what was opened is to be
- * freed.
+ * ->model, with ->design or ->program, of the formula with `+ g` in the place of (1 | g), and products of x
+ * and g in that of (x | g), and ->effects: by open_regression(fit, formula, err), NULL: as a program.
+ * *is_taken false: this way does not take the formula, and what was opened is to be freed.
  */
 TACIT_MUST_USE tacit_status_t tacit_fit_open_effects(
     tacit_fit_t *fit, tacit_status_t (*open_regression)(tacit_fit_t *, const char *, tacit_error_t *),
     bool *is_taken, tacit_error_t *err);
 void tacit_fit_free_effects(tacit_fit_t *fit);
+/* Of term i beside the groups. */
+const char *tacit_fit_fixed_label(const tacit_fit_effects_t *effects, size_t i);
+/* Where something is reported by the formula's program; n_reported: nowhere. */
+size_t tacit_fit_find_reported(const tacit_fit_effects_t *effects, const char *label);
+
+/* ---- effects_evidence.c ---- */
+
 /* ->evidence, which is of the regression's terms, becomes one of what is reported. */
 TACIT_MUST_USE tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *err);
 /* row, shape (parameters of the regression), of what is reported. */

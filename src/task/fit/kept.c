@@ -80,8 +80,9 @@ tacit_status_t tacit_fit_keep(const tacit_fit_t *fit, tacit_released_t *kept, ta
                              .relation = tacit_schema_relation(fit->schema)};
   kept->releases = (tacit_releases_t){.dim = fit->releases.dim, .n_units = fit->releases.n_units};
   memcpy(kept->key, fit->aware.key, sizeof kept->key);
-  bool has_program = fit->program != NULL,
-       ok = kept->formula != NULL && kept->schema != NULL && kept->unit != NULL;
+  bool has_program =
+           fit->program != NULL && fit->effects == NULL, /* those of effects follow from the formula */
+      ok = kept->formula != NULL && kept->schema != NULL && kept->unit != NULL;
   kept->program = has_program ? tacit_strdup(tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM)) : NULL;
   tacit_status_t status =
       ok && (kept->program != NULL) == has_program ? keep_settings(kept, fit, err) : tacit_error_memory(err);
@@ -205,7 +206,7 @@ static tacit_status_t take_settings(tacit_fit_t *fit, tacit_error_t *err) {
 /* The file speaks of this model, and of what its method releases. */
 static tacit_status_t check_kept(const tacit_fit_t *fit, const tacit_released_t *of, tacit_error_t *err) {
   const char *unit = tacit_schema_unit(fit->schema);
-  if (of->program == NULL && fit->program != NULL) {
+  if (of->program == NULL && fit->program != NULL && fit->effects == NULL) {
     return tacit_error_set(err, TACIT_ERR_DATA, "program",
                            "the releases are those of a program that is not there: an earlier tacit kept no "
                            "program in releases.json, and no draws "

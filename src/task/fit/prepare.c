@@ -88,6 +88,29 @@ static tacit_status_t open_as_program(tacit_fit_t *fit, bool *is_taken, tacit_er
   return status;
 }
 
+/* A formula of groups by the releases of one without: by kernels, or as a program. */
+static tacit_status_t open_groups(tacit_fit_t *fit, bool *is_taken, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  *is_taken = false;
+  for (int i = tacit_fit_is_program(fit); i < 2 && tacit_fit_may_have_effects(fit) && !*is_taken; i++) {
+    status = tacit_fit_open_effects(fit, i == 0 ? open_regression : NULL, is_taken, err);
+    if (status != TACIT_OK) {
+      return status;
+    }
+    if (!*is_taken) {
+      close_model(fit);
+    }
+  }
+  return status;
+}
+
+/* What has no kernels: a program, or a formula of a family that is one. */
+static tacit_status_t open_written(tacit_fit_t *fit, tacit_error_t *err) {
+  bool is_taken = false;
+  tacit_status_t status = tacit_fit_is_formula(fit) ? open_groups(fit, &is_taken, err) : TACIT_OK;
+  return status == TACIT_OK && !is_taken ? tacit_fit_open_program(fit, err) : status;
+}
+
 /*
  * A regression by its family's own kernels; a formula that these do not know, as a program. What neither
  * takes, the one says that it was written for.
@@ -102,15 +125,12 @@ static tacit_status_t open_formula(tacit_fit_t *fit, tacit_error_t *err) {
       return status;
     }
   }
-  if (tacit_fit_may_have_effects(fit)) {
-    bool is_taken;
-    tacit_status_t status = tacit_fit_open_effects(fit, open_regression, &is_taken, err);
-    if (status != TACIT_OK || is_taken) {
-      return status;
-    }
-    close_model(fit);
+  bool is_taken;
+  tacit_status_t status = open_groups(fit, &is_taken, err);
+  if (status != TACIT_OK || is_taken) {
+    return status;
   }
-  tacit_status_t status = open_regression(fit, fit->formula, err);
+  status = open_regression(fit, fit->formula, err);
   if (status != TACIT_ERR_SYNTAX ||
       tacit_program_of_formula(&text, fit->formula, tacit_fit_value(fit, "family"), fit->schema, &other) !=
           TACIT_OK) {
@@ -141,7 +161,7 @@ static tacit_status_t open_budget(tacit_fit_t *fit, tacit_error_t *err) {
 
 tacit_status_t tacit_fit_prepare(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_status_t status = open_schema(fit, err);
-  TACIT_THEN(status, tacit_fit_is_program(fit) ? tacit_fit_open_program(fit, err) : open_formula(fit, err));
+  TACIT_THEN(status, tacit_fit_is_program(fit) ? open_written(fit, err) : open_formula(fit, err));
   if (status == TACIT_OK) {
     tacit_fit_prepare_tuning(fit);
   }

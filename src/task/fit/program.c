@@ -7,7 +7,6 @@
 #include "fit/fit_internal.h"
 #include "program/ast.h"
 #include "program/kept.h"
-#include "program/written.h"
 
 /* The program that kept releases are of; NULL: there is none. */
 static const char *kept_by(const tacit_fit_t *fit) {
@@ -42,6 +41,8 @@ static bool is_written(const tacit_fit_t *fit) {
 bool tacit_fit_is_program(const tacit_fit_t *fit) {
   return fit->program != NULL || file_of(fit) != NULL || kept_by(fit) != NULL || is_written(fit);
 }
+
+bool tacit_fit_is_formula(const tacit_fit_t *fit) { return file_of(fit) == NULL && kept_by(fit) == NULL; }
 
 /* What a program says itself. */
 tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *err) {
@@ -89,11 +90,15 @@ static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_const
   return status == TACIT_OK ? tacit_program_constants_check(constants, err) : status;
 }
 
+static tacit_written_priors_t written_priors(const tacit_fit_t *fit, const tacit_prior_entry_t *priors,
+                                             size_t n) {
+  return (tacit_written_priors_t){priors, n, strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0};
+}
+
 /* The formula's program, with the priors that were given. */
 static tacit_status_t write_formula(const tacit_fit_t *fit, const char *family, tacit_written_t *written,
                                     tacit_error_t *err) {
-  const tacit_written_priors_t priors = {fit->priors, fit->n_priors,
-                                         strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0};
+  const tacit_written_priors_t priors = written_priors(fit, fit->priors, fit->n_priors);
   return tacit_written_new(written, fit->formula, family, fit->schema, &priors, err);
 }
 
@@ -212,6 +217,27 @@ static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_written_clear(&written);
   tacit_program_kept_clear(&kept);
   return status;
+}
+
+tacit_status_t tacit_fit_open_written(const tacit_fit_t *fit, const char *formula,
+                                      const tacit_prior_entry_t *entries, size_t n_entries,
+                                      tacit_written_t *written, tacit_program_t **program,
+                                      tacit_model_t *model, tacit_error_t *err) {
+  const tacit_written_priors_t priors = written_priors(fit, entries, n_entries);
+  const tacit_program_constants_t none = {0};
+  tacit_status_t status =
+      tacit_written_new(written, formula, tacit_fit_value(fit, "family"), fit->schema, &priors, err);
+  tacit_program_label_t *labels = tacit_alloc_zero(written->names.n + 1, sizeof *labels);
+  status = status == TACIT_OK && labels == NULL ? tacit_error_memory(err) : status;
+  if (status == TACIT_OK) {
+    tacit_program_settings_t settings = settings_of(fit, "none", &none);
+    take_labels(written, labels);
+    settings.labels = labels;
+    settings.n_labels = written->names.n;
+    status = tacit_program_parse(program, written->text, strlen(written->text), &settings, err);
+  }
+  tacit_free(labels);
+  return status == TACIT_OK ? tacit_program_compile(*program, model, err) : status;
 }
 
 tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {

@@ -60,13 +60,52 @@ tacit_status_t tacit_fit_read_metric(tacit_fit_t *fit, tacit_error_t *err) {
   return status;
 }
 
+/* theta[j] <- where the prior is highest along parameter j, if that is between -most and most; grad (dim) is
+ * for its use. */
+static void place_at_centre(const tacit_parameters_t *of, size_t j, double *theta, double *grad) {
+  enum { N_HALVES = 60 };
+  const double most = 1024;
+  double low = -most, high = most;
+  (void)of->log_prior(of->ctx, theta, grad);
+  for (int i = 0; i < N_HALVES && grad[j] != 0; i++) {
+    *(grad[j] > 0 ? &low : &high) = theta[j];
+    theta[j] = (low + high) / 2;
+    (void)of->log_prior(of->ctx, theta, grad);
+  }
+}
+
+/*
+ * Nobody said where: an intercept of a formula's program begins where its prior has it, which outcomes far
+ * from 1 do not let be 0 (wages, prices): from there chains of a gamma regression find no way but to shapes
+ * near 0.
+ */
+static tacit_status_t begin_at_centre(tacit_fit_t *fit, tacit_error_t *err) {
+  const tacit_parameters_t *of = &fit->model.parameters;
+  size_t dim = of->dim, n = fit->settings.n_chains;
+  fit->init = tacit_alloc_zero((n + 1) * dim, sizeof *fit->init);
+  if (fit->init == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t j = 0; j < dim; j++) {
+    if (strcmp(tacit_program_parameter(fit->program, j), "Intercept_s") == 0) {
+      place_at_centre(of, j, fit->init, fit->init + n * dim);
+    }
+  }
+  for (size_t c = 1; c < n; c++) {
+    memcpy(fit->init + c * dim, fit->init, dim * sizeof *fit->init);
+  }
+  fit->settings.init = fit->init;
+  return TACIT_OK;
+}
+
 tacit_status_t tacit_fit_read_init(tacit_fit_t *fit, tacit_error_t *err) {
   const char *path = tacit_fit_value(fit, "init");
   size_t dim = fit->model.parameters.dim, n_chains = fit->settings.n_chains, n;
   bool is_private = strcmp(path, "private") == 0;
   if (is_private || strcmp(path, "0") == 0) {
     fit->settings.n_init_steps = is_private ? TACIT_FIT_START_STEPS : 0;
-    return TACIT_OK;
+    bool is_unsaid = !tacit_fit_has(fit, "init") && fit->program != NULL && tacit_fit_is_formula(fit);
+    return is_unsaid ? begin_at_centre(fit, err) : TACIT_OK;
   }
   double *values;
   tacit_status_t status = read_numbers(path, &values, &n, err);

@@ -152,7 +152,8 @@ static const tacit_setting_t table[] = {
      "Inverse metric from public knowledge: one number a parameter, or a full matrix.", "sampler",
      TACIT_SETTING_TEXT, 0, 0, NULL},
     {"init", "FILE", "private",
-     "Start values: private (climb from 0 by a few released gradients, charged to the budget), 0, or a file "
+     "Start values: private (climb from 0, intercepts of programs from their prior's centre, by a few "
+     "released gradients, charged to the budget), 0, or a file "
      "of public ones on the scaled, unconstrained scale.",
      "chains", TACIT_SETTING_TEXT, 0, 0, NULL},
     {"temperature", "T", "1", "Power in (0, 1] that the likelihood is raised to.", "model",
