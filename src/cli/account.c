@@ -42,8 +42,8 @@ static bool read_count(const cli_args_t *args, const char *value, uint64_t *n) {
 
 /* Events with their counts, in the order of the command line: --count belongs to the --event before it. */
 static int read_events(const cli_args_t *args, account_plan_t *plan) {
-  for (size_t i = 0; i < args->n_given; i++) {
-    const char *name = args->given[i].name, *value = args->given[i].value;
+  for (size_t i = 0; i < args->given.n_given; i++) {
+    const char *name = args->given.given[i].setting->name, *value = args->given.given[i].text;
     tacit_error_t err;
     tacit_event_t event;
     if (strcmp(name, "event") == 0) {
@@ -113,10 +113,9 @@ static int read_request(const cli_args_t *args, request_t *request) {
   const char *relation = cli_value(args, "relation"), *method = cli_value(args, "method");
   request->epsilon = request->delta = request->fpr = NAN;
   double width = 0;
-  if (!cli_number(args, "epsilon", 0, 1e300, &request->epsilon) ||
-      !cli_number(args, "delta", 0, 0.999999, &request->delta) ||
-      !cli_number(args, "fpr", 1e-300, 0.999999, &request->fpr) ||
-      !cli_number(args, "width", 1e-6, 0.1, &width) || !read_orders(args, request)) {
+  if (!cli_number(args, "epsilon", &request->epsilon) || !cli_number(args, "delta", &request->delta) ||
+      !cli_number(args, "fpr", &request->fpr) || !cli_number(args, "width", &width) ||
+      !read_orders(args, request)) {
     return CLI_USAGE;
   }
   request->accountant = tacit_accountant_find(method);
@@ -375,36 +374,41 @@ static int run_account(const cli_args_t *args) {
   return status;
 }
 
-static const cli_option_t options[] = {
-    {"event", "SPEC", NULL, "A release, in one of the forms above. May be repeated."},
-    {"count", "N", NULL, "How often the --event before it is made; 1 if not said."},
+static const tacit_setting_t options[] = {
+    {"event", "SPEC", NULL, "A release, in one of the forms above. May be repeated.", CLI_TEXT},
+    {"count", "N", NULL, "How often the --event before it is made; 1 if not said.", CLI_TEXT},
     {"plan", "FILE", NULL,
      "Releases from a YAML file instead: lists `once` and `each_iteration` of `event: SPEC` and `count: N`, "
-     "and "
-     "`iterations`, `relation`."},
-    {"delta", "D", NULL, "Get epsilon at this delta; 0: where losses are bounded."},
-    {"epsilon", "E", NULL, "Get delta at this epsilon."},
+     "and `iterations`, `relation`.",
+     CLI_TEXT},
+    {"delta", "D", NULL, "Get epsilon at this delta; 0: where losses are bounded.", CLI_NUMBER(0, 0.999999)},
+    {"epsilon", "E", NULL, "Get delta at this epsilon.", CLI_NUMBER(0, 1e300)},
     {"relation", "NAME", NULL,
      "Who neighbours are: substitute (one record replaced; the default) or add-remove. It matters to sampled "
-     "releases."},
-    {"method", "NAME", "auto", "Accountant: auto, gaussian, pld, rdp, zcdp or moments."},
+     "releases.",
+     CLI_TEXT},
+    {"method", "NAME", "auto", "Accountant: auto, gaussian, pld, rdp, zcdp or moments.", CLI_TEXT},
     {"in-order", NULL, NULL,
-     "The events are made in the order given, each as often as it counts before the next: tighter for bits."},
-    {"width", "W", NULL, "Largest relative width of the bracket of epsilon; 0.001 if not said."},
-    {"fpr", "P", NULL, "Also bound what an attacker finds who is wrong about a share P of those absent."},
+     "The events are made in the order given, each as often as it counts before the next: tighter for bits.",
+     CLI_FLAG},
+    {"width", "W", NULL, "Largest relative width of the bracket of epsilon; 0.001 if not said.",
+     CLI_NUMBER(1e-6, 0.1)},
+    {"fpr", "P", NULL, "Also bound what an attacker finds who is wrong about a share P of those absent.",
+     CLI_NUMBER(1e-300, 0.999999)},
     {"renyi", "ORDERS", NULL,
-     "Print the Renyi divergence of these orders, as 2,4,8; where a bound of it is proven."},
+     "Print the Renyi divergence of these orders, as 2,4,8; where a bound of it is proven.", CLI_TEXT},
     {"gdp", NULL, NULL,
      "Print mu of Gaussian differential privacy: the events cost no more than a Gaussian release with noise "
-     "1 / mu. Exact for Gaussian releases."},
+     "1 / mu. Exact for Gaussian releases.",
+     CLI_FLAG},
     {"solve", "WHAT", NULL,
      "With --epsilon and --delta: count (how many repetitions of all events fit), iterations (of a plan), or "
-     "noise (the "
-     "least noise that fits)."},
-    {"profile", "FILE", NULL, "Write delta as a function of epsilon, as CSV."},
-    {"plot", "FILE", NULL, "The same as an SVG picture."},
-    {"export", "FILE", NULL, "Write the events as JSON in the names of the library dp_accounting."},
-    {"json", NULL, NULL, "Print JSON."},
+     "noise (the least noise that fits).",
+     CLI_TEXT},
+    {"profile", "FILE", NULL, "Write delta as a function of epsilon, as CSV.", CLI_TEXT},
+    {"plot", "FILE", NULL, "The same as an SVG picture.", CLI_TEXT},
+    {"export", "FILE", NULL, "Write the events as JSON in the names of the library dp_accounting.", CLI_TEXT},
+    {"json", NULL, NULL, "Print JSON.", CLI_FLAG},
     {0}};
 
 const cli_command_t cli_account = {

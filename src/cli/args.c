@@ -73,38 +73,15 @@ int cli_finish(const cli_args_t *args, int status) {
   return status;
 }
 
-size_t cli_n_options(const cli_command_t *command) {
-  size_t n = 0;
-  if (command->settings != NULL) {
-    command->settings(&n);
-    return n;
+const tacit_setting_t *cli_options(const cli_command_t *command, size_t *n) {
+  *n = 0;
+  if (command->options == NULL) {
+    return tacit_settings_of(command->task, n);
   }
-  while (command->options != NULL && command->options[n].name != NULL) {
-    n++;
+  while (command->options[*n].name != NULL) {
+    ++*n;
   }
-  return n;
-}
-
-cli_option_t cli_option(const cli_command_t *command, size_t i) {
-  size_t n;
-  if (command->settings == NULL) {
-    return command->options[i];
-  }
-  const tacit_setting_t *setting = &command->settings(&n)[i];
-  return (cli_option_t){
-      .name = setting->name, .metavar = setting->value, .fallback = setting->fallback, .help = setting->help};
-}
-
-static bool find_option(const cli_command_t *command, const char *name, size_t n, cli_option_t *option,
-                        tacit_nearest_t *nearest) {
-  for (size_t i = 0; i < cli_n_options(command); i++) {
-    *option = cli_option(command, i);
-    if (strlen(option->name) == n && strncmp(option->name, name, n) == 0) {
-      return true;
-    }
-    tacit_nearest_offer(nearest, option->name);
-  }
-  return false;
+  return command->options;
 }
 
 static bool unknown_option(cli_args_t *args, const char *name, const char *best) {
@@ -121,33 +98,40 @@ static bool parse_option(cli_args_t *args, int argc, char **argv, int *at) {
   const char *word = argv[*at] + 2, *equals = strchr(word, '=');
   size_t n = equals != NULL ? (size_t)(equals - word) : strlen(word);
   char name[TACIT_HINT_SIZE];
+  tacit_error_t err;
   snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), word);
   tacit_nearest_t nearest = {.name = name};
-  cli_option_t option;
-  if (!find_option(args->command, word, n, &option, &nearest)) {
+  const tacit_setting_t *option = n < sizeof name ? tacit_settings_find(&args->given, name) : NULL;
+  for (size_t i = 0; option == NULL && i < args->given.n_table; i++) {
+    tacit_nearest_offer(&nearest, args->given.table[i].name);
+  }
+  if (option == NULL) {
     return unknown_option(args, argv[*at], nearest.best);
   }
-  const char *value = NULL;
-  if (option.metavar == NULL && equals != NULL) {
-    cli_error(args, "option --%s takes no value", option.name);
+  const char *value = "true";
+  if (option->value == NULL && equals != NULL) {
+    cli_error(args, "option --%s takes no value", option->name);
     return false;
   }
-  if (option.metavar != NULL) {
+  if (option->value != NULL) {
     value = equals != NULL ? equals + 1 : *at + 1 < argc ? argv[++*at] : NULL;
     if (value == NULL) {
-      cli_error(args, "option --%s needs a value: --%s %s", option.name, option.name, option.metavar);
+      cli_error(args, "option --%s needs a value: --%s %s", option->name, option->name, option->value);
       return false;
     }
   }
-  args->given[args->n_given++] = (cli_given_t){option.name, value};
+  if (tacit_settings_add(&args->given, option, value, &err) != TACIT_OK) {
+    cli_error(args, "%s", err.message);
+    return false;
+  }
   return true;
 }
 
 bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **argv) {
   *args = (cli_args_t){.command = command};
-  args->given = tacit_alloc((size_t)argc, sizeof *args->given);
+  args->given.table = cli_options(command, &args->given.n_table);
   args->positionals = tacit_alloc((size_t)argc, sizeof *args->positionals);
-  if (args->given == NULL || args->positionals == NULL) {
+  if (args->positionals == NULL) {
     cli_error(args, "out of memory");
     return false;
   }
@@ -176,37 +160,13 @@ bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **
 }
 
 void cli_args_clear(cli_args_t *args) {
-  tacit_free(args->given);
+  tacit_settings_clear(&args->given);
   tacit_free(args->positionals);
   *args = (cli_args_t){0};
 }
 
-bool cli_is_given(const cli_args_t *args, const char *name) {
-  for (size_t i = 0; i < args->n_given; i++) {
-    if (strcmp(args->given[i].name, name) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-const char *cli_value(const cli_args_t *args, const char *name) {
-  for (size_t i = args->n_given; i-- > 0;) {
-    if (strcmp(args->given[i].name, name) == 0) {
-      return args->given[i].value;
-    }
-  }
-  for (size_t i = 0; i < cli_n_options(args->command); i++) {
-    cli_option_t option = cli_option(args->command, i);
-    if (strcmp(option.name, name) == 0) {
-      return option.fallback;
-    }
-  }
-  return NULL;
-}
-
 bool cli_require(const cli_args_t *args, const char *const *names, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n && names[i] != NULL; i++) {
     if (cli_value(args, names[i]) == NULL) {
       cli_error(args, "option --%s is needed; see tacit %s --help", names[i], args->command->name);
       return false;
@@ -215,36 +175,34 @@ bool cli_require(const cli_args_t *args, const char *const *names, size_t n) {
   return true;
 }
 
-bool cli_number(const cli_args_t *args, const char *name, double lower, double upper, double *x) {
-  const char *text = cli_value(args, name);
-  if (text == NULL) {
-    return true;
+const tacit_given_t *cli_next(const cli_args_t *args, tacit_task_t task, size_t *i) {
+  const tacit_settings_t of_task = tacit_settings_for(task);
+  while (*i < args->given.n_given) {
+    const tacit_given_t *given = &args->given.given[(*i)++];
+    const tacit_setting_t *setting = tacit_settings_find(&of_task, given->setting->name);
+    if (setting != NULL && setting->kind != TACIT_SETTING_PROGRAM &&
+        given->setting->kind != TACIT_SETTING_PROGRAM) {
+      return given;
+    }
   }
-  double value;
-  if (!tacit_number_parse(text, strlen(text), &value) || !(value >= lower && value <= upper)) {
-    char low[TACIT_NUMBER_SIZE], high[TACIT_NUMBER_SIZE];
-    cli_error(args, "option --%s must be a number between %s and %s, not '%s'", name,
-              tacit_number_format(lower, low), tacit_number_format(upper, high), text);
+  return NULL;
+}
+
+bool cli_number(const cli_args_t *args, const char *name, double *x) {
+  tacit_error_t err;
+  if (tacit_settings_check(&args->given, name, &err) != TACIT_OK) {
+    cli_error(args, "%s", err.message);
     return false;
   }
-  *x = value;
+  tacit_settings_number(&args->given, name, x);
   return true;
 }
 
-bool cli_count(const cli_args_t *args, const char *name, double lower, double upper, size_t *n) {
-  double value = NAN;
-  if (!cli_number(args, name, lower, upper, &value)) {
-    return false;
-  }
-  if (isnan(value)) {
-    return true;
-  }
-  if (value != floor(value)) {
-    cli_error(args, "option --%s must be a whole number, not '%s'", name, cli_value(args, name));
-    return false;
-  }
+bool cli_count(const cli_args_t *args, const char *name, size_t *n) {
+  double value = (double)*n;
+  bool ok = cli_number(args, name, &value);
   *n = (size_t)value;
-  return true;
+  return ok;
 }
 
 tacit_data_source_t cli_source(const cli_args_t *args, const char *path) {

@@ -1,23 +1,17 @@
 /* tacit check: how a fit's records lie beside its predictions, as a charged release. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/commands.h"
 #include "tacit/fit.h"
 
-static bool is_own(const char *name) {
-  return strcmp(name, "schema") == 0 || strcmp(name, "by") == 0 || strcmp(name, "out") == 0;
-}
-
 static tacit_status_t read_all(const cli_args_t *args, tacit_fit_t **fit, tacit_error_t *err) {
   tacit_status_t status = tacit_fit_begin_check(fit, args->positionals[0], cli_value(args, "schema"), err);
-  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = is_own(args->given[i].name)
-                 ? TACIT_OK
-                 : tacit_fit_set(*fit, args->given[i].name, args->given[i].value, err);
+  const tacit_given_t *given;
+  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_FIT, &i)) != NULL;) {
+    status = tacit_fit_set(*fit, given->setting->name, given->text, err);
   }
   return status == TACIT_OK ? tacit_fit_read(*fit, NULL, err) : status;
 }
@@ -43,46 +37,19 @@ static tacit_status_t show(const tacit_fit_t *fit, const tacit_fit_check_t *chec
 }
 
 static int run_check(const cli_args_t *args) {
-  static const char *const required[] = {"data", "epsilon", "delta"};
   tacit_fit_t *fit = NULL;
   tacit_fit_check_t check;
   tacit_error_t err;
-  const char *out = cli_value(args, "out");
-  if (!cli_require(args, required, 3)) {
-    return CLI_USAGE;
-  }
-  bool is_taken = out != NULL && access(out, F_OK) == 0; /* before anything is spent */
-  tacit_status_t status = is_taken ? tacit_error_set(&err, TACIT_ERR_EXISTS, "out",
-                                                     "%s exists: choose another --out, or remove it", out)
-                                   : TACIT_OK;
+  tacit_status_t status = tacit_settings_check_out(&args->given, &err);
   TACIT_THEN(status, read_all(args, &fit, &err));
   TACIT_THEN(status, tacit_fit_check(fit, cli_value(args, "by"), &check, &err));
-  TACIT_THEN(status, show(fit, &check, out, &err));
+  TACIT_THEN(status, show(fit, &check, cli_value(args, "out"), &err));
   if (fit != NULL) {
     fputs(tacit_fit_text(fit, TACIT_FIT_TEXT_UNSETTLED), stderr);
   }
   tacit_fit_free(fit);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
-
-static const cli_option_t options[] = {
-    {"data", "FILE", NULL, "The fit's records, as of tacit fit."},
-    CLI_SOURCE_OPTIONS,
-    {"schema", "FILE", NULL, "Must be the fit's; its own copy is taken if not said."},
-    {"epsilon", "E", NULL, "Privacy budget of the check; what it buys are the sds in the table."},
-    {"delta", "D", NULL, "Its delta."},
-    {"by", "TERM", NULL,
-     "Also residuals in bins of this term of the formula, of programs this column, for a quarter of the "
-     "budget."},
-    {"ledger", "FILE", NULL, "Ledger of these data, that of the fit: the check is a spend of its own there."},
-    {"data-id", "NAME", NULL, "Refuse if the ledger is of another data set."},
-    {"purpose", "TEXT", NULL, "What the ledger shall say; check and formula if not said."},
-    {"n-public", "N", NULL, "Public nominal number of units; needed under add-remove."},
-    {"threads", "N", "1", "Threads; results do not depend on it."},
-    {"seed", "N", NULL, "Repeatable check. Noise that can be repeated protects nobody: NOT PRIVATE."},
-    {"out", "FILE", NULL,
-     "Write the check as JSON, too; must not exist. tacit refit DIR --check FILE puts it into a report."},
-    {0}};
 
 const cli_command_t cli_check = {
     .name = "check",
@@ -106,6 +73,7 @@ const cli_command_t cli_check = {
                    "Small budgets see gross misfit alone: the table says how gross.",
     .examples =
         "  tacit check fit/ --data clinic.csv --epsilon 0.2 --delta 1e-7 --by age --ledger clinic.ledger\n",
-    .options = options,
+    .task = TACIT_TASK_CHECK,
+    .required = {"data", "epsilon", "delta"},
     .reads_records = true,
     .run = run_check};

@@ -1,12 +1,13 @@
 /*
- * The program's own small framework: a table of options for each command feeds parsing, help, man pages and
- * completion. No mathematics here.
+ * The program's own small framework: a table of options for each command, that of its task where it has one,
+ * feeds parsing, help, man pages and completion. No mathematics here.
  */
 #ifndef TACIT_CLI_H
 #define TACIT_CLI_H
 
 #include <stdio.h>
 
+#include "settings/settings.h"
 #include "tacit/fit.h"
 
 enum {
@@ -19,12 +20,12 @@ enum {
   CLI_INTERRUPTED = 130
 };
 
-typedef struct cli_option {
-  const char *name;     /* long name without dashes */
-  const char *metavar;  /* NULL: a flag */
-  const char *fallback; /* default as shown and used; NULL: none */
-  const char *help;
-} cli_option_t;
+/* What an option of a command without a task is. */
+#define CLI_TEXT "", TACIT_SETTING_TEXT, 0, 0, NULL
+#define CLI_FLAG "", TACIT_SETTING_FLAG, 0, 0, NULL
+#define CLI_NUMBER(lower, upper) "", TACIT_SETTING_NUMBER, lower, upper, NULL
+
+enum { CLI_MAX_REQUIRED = 4 };
 
 typedef struct cli_args cli_args_t;
 
@@ -34,23 +35,18 @@ typedef struct cli_command {
   size_t n_positionals;    /* needed; up to n_optional more may follow */
   size_t n_optional;
   const char *summary;
-  const char *description;     /* paragraphs for help and man page */
-  const char *examples;        /* lines */
-  const cli_option_t *options; /* up to one without a name */
+  const char *description;        /* paragraphs for help and man page */
+  const char *examples;           /* lines */
+  const tacit_setting_t *options; /* up to one without a name; NULL: those of the task, if there is one */
+  tacit_task_t task;
+  const char *required[CLI_MAX_REQUIRED]; /* options */
   bool reads_records;
-  const tacit_setting_t *(*settings)(size_t *n); /* instead of them: the library's */
   int (*run)(const cli_args_t *args);
 } cli_command_t;
 
-/* One option as given; value is NULL for flags. */
-typedef struct cli_given {
-  const char *name, *value;
-} cli_given_t;
-
 struct cli_args {
   const cli_command_t *command;
-  cli_given_t *given; /* in the order of the command line */
-  size_t n_given;
+  tacit_settings_t given; /* the command's options; in the order of the command line, not checked */
   const char **positionals;
   size_t n_positionals;
 };
@@ -64,13 +60,15 @@ void cli_args_clear(cli_args_t *args);
 
 /* Of commands that read records, beside where they are. */
 #define CLI_SOURCE_OPTIONS                                                                                   \
-  {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE."},         \
-      {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels."},            \
+  {"query", "SQL", NULL, "Of a database: a query that begins with select; @FILE: the one in FILE.",          \
+   CLI_TEXT},                                                                                                \
+      {"catalog", "FILE", NULL, "Of a SAS file: the catalogue (.sas7bcat) of its value labels.", CLI_TEXT},  \
       {"encoding", "NAME", NULL,                                                                             \
-       "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ..."},                  \
+       "Of text in a file that does not say it rightly: latin1, windows-1252, utf-16 ...", CLI_TEXT},        \
   {                                                                                                          \
     "delimiter", "CHAR", NULL,                                                                               \
-        "What stands between fields of CSV, ',', ';', '|' or tab, if the header row does not show it."       \
+        "What stands between fields of CSV, ',', ';', '|' or tab, if the header row does not show it.",      \
+        CLI_TEXT                                                                                             \
   }
 /* Records at `path` as these options say. */
 tacit_data_source_t cli_source(const cli_args_t *args, const char *path);
@@ -78,21 +76,28 @@ tacit_data_source_t cli_source(const cli_args_t *args, const char *path);
 TACIT_MUST_USE tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n,
                                         tacit_error_t *err);
 
-size_t cli_n_options(const cli_command_t *command);
-cli_option_t cli_option(const cli_command_t *command, size_t i);
-/* Are all of these given? False after printing which one is not. */
+/* The options of a command, shape (*n). */
+const tacit_setting_t *cli_options(const cli_command_t *command, size_t *n);
+/* Are all of these given, up to one that is NULL? False after printing which one is not. */
 bool cli_require(const cli_args_t *args, const char *const *names, size_t n);
+/* The next option that is the task's from place *i on, which moves behind it; NULL: no more. What is the
+ * command's own, of kind TACIT_SETTING_PROGRAM or unknown to the task, is left out. */
+const tacit_given_t *cli_next(const cli_args_t *args, tacit_task_t task, size_t *i);
 /* Do records come from there: "-", "/dev/stdin"? */
 bool cli_is_standard_input(const char *path);
 
-bool cli_is_given(const cli_args_t *args, const char *name);
+static inline bool cli_is_given(const cli_args_t *args, const char *name) {
+  return tacit_settings_has(&args->given, name);
+}
 /* Last value given, else the default, else NULL. */
-const char *cli_value(const cli_args_t *args, const char *name);
-/* Value as a number in [lower, upper]; false after printing what is wrong. Absent without default: *x
+static inline const char *cli_value(const cli_args_t *args, const char *name) {
+  return tacit_settings_text(&args->given, name);
+}
+/* Value as a number in the option's range; false after printing what is wrong. Absent without default: *x
  * unchanged. */
-bool cli_number(const cli_args_t *args, const char *name, double lower, double upper, double *x);
+bool cli_number(const cli_args_t *args, const char *name, double *x);
 /* The same for whole numbers. */
-bool cli_count(const cli_args_t *args, const char *name, double lower, double upper, size_t *n);
+bool cli_count(const cli_args_t *args, const char *name, size_t *n);
 
 /* Print a text that may come from anybody's file: what a terminal would act upon is shown, as \x1b. */
 void cli_put(FILE *to, const char *text);

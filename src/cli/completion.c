@@ -67,20 +67,16 @@ static void print_methods(void) {
   }
 }
 
-/* The choices of option i, ended by NULL; NULL: it has none. */
-static const char *const *choices_of(const cli_command_t *command, size_t i) {
-  size_t n;
-  return command->settings != NULL ? command->settings(&n)[i].choices : NULL;
-}
-
 /* 'fit --family') words='bernoulli ...' ;; of every option whose values are few. */
 static void print_values(const cli_command_t *command) {
-  for (size_t i = 0; i < cli_n_options(command); i++) {
-    const char *name = cli_option(command, i).name;
-    const char *const *choices = choices_of(command, i);
+  size_t n;
+  const tacit_setting_t *options = cli_options(command, &n);
+  for (size_t i = 0; i < n; i++) {
+    const char *name = options[i].name;
+    const char *const *choices = options[i].choices;
     bool is_family = strcmp(name, "family") == 0,
-         is_method = strcmp(name, "method") == 0 && command->settings == tacit_fit_settings;
-    if (cli_option(command, i).metavar != NULL && (is_family || is_method || choices != NULL)) {
+         is_method = strcmp(name, "method") == 0 && command->task == TACIT_TASK_FIT;
+    if (options[i].value != NULL && (is_family || is_method || choices != NULL)) {
       printf("    '%s --%s') words='", command->name, name);
       if (choices != NULL) {
         for (; *choices != NULL; choices++) {
@@ -95,9 +91,11 @@ static void print_values(const cli_command_t *command) {
 }
 
 static void print_options(const cli_command_t *command) {
+  size_t n;
+  const tacit_setting_t *options = cli_options(command, &n);
   printf("      '%s') words='--help", command->name);
-  for (size_t i = 0; i < cli_n_options(command); i++) {
-    printf(" --%s", cli_option(command, i).name);
+  for (size_t i = 0; i < n; i++) {
+    printf(" --%s", options[i].name);
   }
   printf("' ;;\n");
 }

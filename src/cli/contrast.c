@@ -83,12 +83,11 @@ static tacit_status_t add_effects(contrasts_t *all, const char *path, tacit_erro
   tacit_predictor_t *predictor;
   tacit_status_t status = tacit_predictor_new(&predictor, path, err);
   TACIT_THEN(status, cli_new_rows_read(&rows, predictor, cli_value(all->args, "population"), err));
-  for (size_t i = 0; i < all->args->n_given && status == TACIT_OK; i++) {
-    if (strcmp(all->args->given[i].name, "effect") == 0) {
-      effects_t effects = {all, &tacit_predictor_fit(predictor)->draws};
-      status =
-          tacit_average_effects(predictor, &rows.rows, all->args->given[i].value, add_effect, &effects, err);
-    }
+  const char *effect;
+  for (size_t i = 0;
+       status == TACIT_OK && (effect = tacit_settings_next(&all->args->given, "effect", &i)) != NULL;) {
+    effects_t effects = {all, &tacit_predictor_fit(predictor)->draws};
+    status = tacit_average_effects(predictor, &rows.rows, effect, add_effect, &effects, err);
   }
   cli_new_rows_clear(&rows);
   tacit_predictor_free(predictor);
@@ -212,19 +211,19 @@ static int run_contrast(const cli_args_t *args) {
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
-static const cli_option_t options[] = {
+static const tacit_setting_t options[] = {
     {"exponentiate", NULL, NULL,
      "Of the expressions: of coefficients odds ratios (bernoulli, cumulative), rate ratios (poisson, "
-     "negbinomial), time ratios (weibull), ...; it is "
-     "said which."},
+     "negbinomial), time ratios (weibull), ...; it is said which.",
+     CLI_FLAG},
     {"effect", "COLUMN", NULL,
      "What changing a column does to the expected response, averaged over --population: of a categorical or "
-     "binary column each level less the "
-     "first, of a number its derivative. May be repeated."},
+     "binary column each level less the first, of a number its derivative. May be repeated.",
+     CLI_TEXT},
     {"population", "FILE", NULL,
-     "CSV of rows to average over, public or released; checked as by tacit predict."},
-    {"picture", "FILE", NULL, "Write medians and 90 % intervals as SVG there; must not exist."},
-    {"json", NULL, NULL, "Print JSON."},
+     "CSV of rows to average over, public or released; checked as by tacit predict.", CLI_TEXT},
+    {"picture", "FILE", NULL, "Write medians and 90 % intervals as SVG there; must not exist.", CLI_TEXT},
+    {"json", NULL, NULL, "Print JSON.", CLI_FLAG},
     {0}};
 
 const cli_command_t cli_contrast = {

@@ -50,7 +50,7 @@ static int run_diagnose(const cli_args_t *args) {
   return status;
 }
 
-static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
+static const tacit_setting_t options[] = {{"json", NULL, NULL, "Print JSON.", CLI_FLAG}, {0}};
 
 const cli_command_t cli_diagnose = {
     .name = "diagnose",

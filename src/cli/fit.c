@@ -59,16 +59,6 @@ static int check_required(const cli_args_t *args) {
   return CLI_OK;
 }
 
-/* What the program keeps to itself; where a dry run would write does not matter. */
-static bool is_own(const cli_args_t *args, const char *name) {
-  static const char *const own[] = {"dry-run", "yes", "curator-notes", "quiet", "print-model"};
-  bool found = strcmp(name, "out") == 0 && cli_is_given(args, "dry-run");
-  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-    found = found || strcmp(name, own[i]) == 0;
-  }
-  return found;
-}
-
 static int read_all(const cli_args_t *args, tacit_fit_t **fit) {
   tacit_error_t err;
   int required = check_required(args);
@@ -76,9 +66,10 @@ static int read_all(const cli_args_t *args, tacit_fit_t **fit) {
     return required;
   }
   tacit_status_t status = tacit_fit_new(fit, args->positionals[0], &err);
-  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    const cli_given_t *given = &args->given[i];
-    status = is_own(args, given->name) ? TACIT_OK : tacit_fit_set(*fit, given->name, given->value, &err);
+  const tacit_given_t *given;
+  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_FIT, &i)) != NULL;) {
+    bool is_nowhere = strcmp(given->setting->name, "out") == 0 && cli_is_given(args, "dry-run");
+    status = is_nowhere ? TACIT_OK : tacit_fit_set(*fit, given->setting->name, given->text, &err);
   }
   if (status == TACIT_OK) {
     tacit_fit_set_ranks(*fit, &(tacit_fit_ranks_t){.ranks = cli_ranks(), .is_well = cli_ranks_are_well});
@@ -244,7 +235,7 @@ static int run_fit(const cli_args_t *args) {
   }
   int status = cli_ranks_agree(read_all(args, &fit));
   if (status == CLI_OK && tacit_fit_plan(fit, 0, &plan, &err) == TACIT_OK) {
-    cli_number(args, "epsilon", 0, INFINITY, &epsilon);
+    tacit_settings_number(&args->given, "epsilon", &epsilon);
     print_plan(args, fit, &plan);
     status = cli_ranks_agree(confirm(args, fit, &plan, epsilon));
     status = status == CLI_OK ? cli_ranks_agree(reserve(args, fit)) : status;
@@ -283,5 +274,5 @@ const cli_command_t cli_fit = {
         "  tacit fit 'death ~ age + sex' --family bernoulli --data flchain.csv --schema flchain.yaml \\\n"
         "        --method hmc --exposed --draws 2000 --out baseline/\n",
     .reads_records = true,
-    .settings = tacit_fit_settings,
+    .task = TACIT_TASK_FIT,
     .run = run_fit};

@@ -43,22 +43,24 @@ static size_t wrap(const char *text, size_t indent, size_t at) {
 }
 
 void cli_help(const cli_command_t *command) {
+  size_t n_options;
+  const tacit_setting_t *options = cli_options(command, &n_options);
   printf("tacit %s - %s\n\nUsage: tacit %s%s %s\n\n", command->name, command->summary, command->name,
-         cli_n_options(command) > 0 ? " [options]" : "", command->positionals);
+         n_options > 0 ? " [options]" : "", command->positionals);
   wrap(command->description, 0, 0);
   printf("\n");
-  if (cli_n_options(command) > 0) {
+  if (n_options > 0) {
     printf("\nOptions:\n");
   }
-  for (size_t i = 0; i < cli_n_options(command); i++) {
-    cli_option_t option = cli_option(command, i);
-    int n = printf("  --%s%s%s", option.name, option.metavar != NULL ? " " : "",
-                   option.metavar != NULL ? option.metavar : "");
+  for (size_t i = 0; i < n_options; i++) {
+    const tacit_setting_t *option = &options[i];
+    int n = printf("  --%s%s%s", option->name, option->value != NULL ? " " : "",
+                   option->value != NULL ? option->value : "");
     printf(n < 26 ? "%*s" : "\n%*s", n < 26 ? 26 - n : 26, "");
-    size_t at = wrap(option.help, 26, 26);
-    if (option.fallback != NULL) {
-      printf(at + strlen(option.fallback) + 12 > WIDTH ? "\n%*s" : " ", 26, "");
-      printf("(default: %s)", option.fallback);
+    size_t at = wrap(option->help, 26, 26);
+    if (option->fallback != NULL) {
+      printf(at + strlen(option->fallback) + 12 > WIDTH ? "\n%*s" : " ", 26, "");
+      printf("(default: %s)", option->fallback);
     }
     printf("\n");
   }
@@ -86,6 +88,8 @@ static void roff(const char *text) {
 
 void cli_man(const cli_command_t *command) {
   char title[64];
+  size_t n_options;
+  const tacit_setting_t *options = cli_options(command, &n_options);
   snprintf(title, sizeof title, "tacit-%s", command->name);
   for (char *s = title; *s != '\0'; s++) {
     *s = *s == ' ' ? '-' : *s;
@@ -95,7 +99,7 @@ void cli_man(const cli_command_t *command) {
   printf(" \\- ");
   roff(command->summary);
   printf("\n.SH SYNOPSIS\n.B tacit %s\n", command->name);
-  printf(cli_n_options(command) > 0 ? "[options]\n" : "");
+  printf(n_options > 0 ? "[options]\n" : "");
   if (command->positionals[0] != '\0') {
     printf(".I ");
     roff(command->positionals);
@@ -103,22 +107,22 @@ void cli_man(const cli_command_t *command) {
   }
   printf(".SH DESCRIPTION\n");
   roff(command->description);
-  printf(cli_n_options(command) > 0 ? "\n.SH OPTIONS\n" : "\n");
-  for (size_t i = 0; i < cli_n_options(command); i++) {
-    cli_option_t option = cli_option(command, i);
+  printf(n_options > 0 ? "\n.SH OPTIONS\n" : "\n");
+  for (size_t i = 0; i < n_options; i++) {
+    const tacit_setting_t *option = &options[i];
     printf(".TP\n\\fB\\-\\-");
-    roff(option.name);
+    roff(option->name);
     printf("\\fR");
-    if (option.metavar != NULL) {
+    if (option->value != NULL) {
       printf(" \\fI");
-      roff(option.metavar);
+      roff(option->value);
       printf("\\fR");
     }
     printf("\n");
-    roff(option.help);
-    if (option.fallback != NULL) {
+    roff(option->help);
+    if (option->fallback != NULL) {
       printf(" Default: ");
-      roff(option.fallback);
+      roff(option->fallback);
       printf(".");
     }
     printf("\n");

@@ -16,11 +16,7 @@ static int run_import(const cli_args_t *args) {
   tacit_schema_t *schema;
   tacit_table_notes_t notes;
   tacit_error_t err;
-  static const char *const required[] = {"schema", "out"};
   const char *out = cli_value(args, "out");
-  if (!cli_require(args, required, 2)) {
-    return CLI_USAGE;
-  }
   if (tacit_schema_read(&schema, cli_value(args, "schema"), &err) != TACIT_OK) {
     return cli_fail(args, &err);
   }
@@ -43,12 +39,15 @@ static int run_import(const cli_args_t *args) {
   return CLI_OK;
 }
 
-static const cli_option_t options[] = {
-    {"schema", "FILE", NULL, "YAML: the rules that values are checked and clamped by, once and for all."},
+static const tacit_setting_t options[] = {
+    {"schema", "FILE", NULL, "YAML: the rules that values are checked and clamped by, once and for all.",
+     CLI_TEXT},
     {"out", "DIR", NULL,
-     "New directory for the columns. It is as private as FILE is, and as large as 8 bytes a value."},
+     "New directory for the columns. It is as private as FILE is, and as large as 8 bytes a value.",
+     CLI_TEXT},
     CLI_SOURCE_OPTIONS,
-    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."},
+    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only.",
+     CLI_FLAG},
     {0}};
 
 const cli_command_t cli_import = {
@@ -77,5 +76,6 @@ const cli_command_t cli_import = {
                 "flchain.yaml \\\n"
                 "        --epsilon 1 --delta 1e-6 --out fit/\n",
     .options = options,
+    .required = {"schema", "out"},
     .reads_records = true,
     .run = run_import};

@@ -31,10 +31,9 @@ static bool watch(const tacit_progress_t *progress, void *user) {
 
 static tacit_status_t read_all(const cli_args_t *args, tacit_infer_t **infer, tacit_error_t *err) {
   tacit_status_t status = tacit_infer_new(infer, args->n_positionals > 0 ? args->positionals[0] : NULL, err);
-  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    const cli_given_t *given = &args->given[i];
-    status = strcmp(given->name, "quiet") == 0 ? TACIT_OK
-                                               : tacit_infer_set(*infer, given->name, given->value, err);
+  const tacit_given_t *given;
+  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_INFER, &i)) != NULL;) {
+    status = tacit_infer_set(*infer, given->setting->name, given->text, err);
   }
   return status == TACIT_OK ? tacit_infer_read(*infer, err) : status;
 }
@@ -56,12 +55,8 @@ static int print_result(const cli_args_t *args, const tacit_infer_t *infer) {
 }
 
 static int run_infer(const cli_args_t *args) {
-  static const char *const required[] = {"out", "statistic"};
   tacit_infer_t *infer = NULL;
   tacit_error_t err;
-  if (!cli_require(args, required, 2)) {
-    return CLI_USAGE;
-  }
   tacit_status_t status = read_all(args, &infer, &err);
   if (status == TACIT_OK) {
     watch_t w = {.method = cli_value(args, "method"),
@@ -131,5 +126,6 @@ const cli_command_t cli_infer = {
                 "        --leapfrog 20 --out as-in-the-paper/\n"
                 "  tacit infer income.stan --statistic published.yaml --n 48210 --out post-income/\n"
                 "  tacit summary post/\n",
-    .settings = tacit_infer_settings,
+    .task = TACIT_TASK_INFER,
+    .required = {"out", "statistic"},
     .run = run_infer};

@@ -35,7 +35,7 @@ static bool read_unit(const cli_args_t *args, const char **unit, uint64_t *max_r
               *unit);
     return false;
   }
-  if (!cli_number(args, "max-rows", 1, 1e15, &rows)) {
+  if (!cli_number(args, "max-rows", &rows)) {
     return false;
   }
   *max_rows = (uint64_t)rows;
@@ -56,9 +56,8 @@ static int init(const cli_args_t *args) {
       return CLI_USAGE;
     }
   }
-  if (!cli_number(args, "epsilon", 0, 1e12, &terms.epsilon) ||
-      !cli_number(args, "delta", 0, 1, &terms.delta) || !read_relation(args, &terms.relation) ||
-      !read_unit(args, &terms.unit, &terms.max_rows)) {
+  if (!cli_number(args, "epsilon", &terms.epsilon) || !cli_number(args, "delta", &terms.delta) ||
+      !read_relation(args, &terms.relation) || !read_unit(args, &terms.unit, &terms.max_rows)) {
     return CLI_USAGE;
   }
   const char *path = args->positionals[0];
@@ -320,19 +319,20 @@ static int export(const cli_args_t *args) {
 
 /* ---- commands ---- */
 
-static const cli_option_t init_options[] = {
-    {"data-id", "NAME", NULL, "Public name of the data set whose spends are recorded."},
+static const tacit_setting_t init_options[] = {
+    {"data-id", "NAME", NULL, "Public name of the data set whose spends are recorded.", CLI_TEXT},
     {"query", "SQL", NULL,
      "Of rows from a database: their query (@FILE: in FILE), whose hash the ledger keeps; it refuses any "
-     "other."},
-    {"epsilon", "E", NULL, "Budget of all runs on these data together, by whomever."},
-    {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
+     "other.",
+     CLI_TEXT},
+    {"epsilon", "E", NULL, "Budget of all runs on these data together, by whomever.", CLI_NUMBER(0, 1e12)},
+    {"delta", "D", NULL, "Its delta: far below 1 / number of units.", CLI_NUMBER(0, 1)},
     {"relation", "R", "substitute",
-     "Which data sets are neighbours: substitute or add-remove, as in the schema."},
+     "Which data sets are neighbours: substitute or add-remove, as in the schema.", CLI_TEXT},
     {"unit", "UNIT", NULL,
-     "Who is protected, as in the schema: row, or the column of persons. If not said, the first run says "
-     "it."},
-    {"max-rows", "K", NULL, "The most rows of a person, as in the schema."},
+     "Who is protected, as in the schema: row, or the column of persons. If not said, the first run says it.",
+     CLI_TEXT},
+    {"max-rows", "K", NULL, "The most rows of a person, as in the schema.", CLI_NUMBER(1, 1e15)},
     {0}};
 
 const cli_command_t cli_ledger_init = {
@@ -359,10 +359,10 @@ const cli_command_t cli_ledger_init = {
     .options = init_options,
     .run = init};
 
-static const cli_option_t migrate_options[] = {
-    {"relation", "R", NULL, "Which data sets are neighbours; what the ledger was made with."},
-    {"unit", "UNIT", NULL, "Who was protected by the runs in it: row, or the column of persons."},
-    {"max-rows", "K", NULL, "The most rows of a person."},
+static const tacit_setting_t migrate_options[] = {
+    {"relation", "R", NULL, "Which data sets are neighbours; what the ledger was made with.", CLI_TEXT},
+    {"unit", "UNIT", NULL, "Who was protected by the runs in it: row, or the column of persons.", CLI_TEXT},
+    {"max-rows", "K", NULL, "The most rows of a person.", CLI_NUMBER(1, 1e15)},
     {0}};
 
 const cli_command_t cli_ledger_migrate = {
@@ -400,8 +400,8 @@ const cli_command_t cli_ledger_show = {
     .examples = "  tacit ledger show clinic.ledger\n",
     .run = show};
 
-static const cli_option_t export_options[] = {
-    {"json", NULL, NULL, "Print JSON, which is the one format there is."}, {0}};
+static const tacit_setting_t export_options[] = {
+    {"json", NULL, NULL, "Print JSON, which is the one format there is.", CLI_FLAG}, {0}};
 
 const cli_command_t cli_ledger_export = {
     .name = "ledger export",

@@ -185,6 +185,9 @@ static int run_main(const cli_command_t *command, int argc, char **argv) {
                 "runs as one process: of the commands only tacit fit can share its work among several");
       status = CLI_USAGE;
     }
+    if (status == CLI_OK && !cli_require(&args, command->required, CLI_MAX_REQUIRED)) {
+      status = CLI_USAGE;
+    }
     if (status == CLI_OK) {
       status = cli_finish(&args, command->run(&args));
     }

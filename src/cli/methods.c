@@ -26,7 +26,7 @@ static int run_methods(const cli_args_t *args) {
   return CLI_OK;
 }
 
-static const cli_option_t options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
+static const tacit_setting_t options[] = {{"json", NULL, NULL, "Print JSON.", CLI_FLAG}, {0}};
 
 const cli_command_t cli_methods = {
     .name = "methods",

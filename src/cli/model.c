@@ -135,21 +135,23 @@ static int check_model(const cli_args_t *args) {
   return status;
 }
 
-static const cli_option_t check_options[] = {
+static const tacit_setting_t check_options[] = {
     {"schema", "FILE", NULL,
      "YAML: what is publicly known of each column. Without it the language alone is checked, and sizes and "
-     "public "
-     "data are taken as given."},
+     "public data are taken as given.",
+     CLI_TEXT},
     {"records", "NAME", NULL,
      "The int that counts records; the first size of what has a density if not said; none: the data are one "
-     "record's."},
+     "record's.",
+     CLI_TEXT},
     {"set", "NAME=V", NULL,
      "A public number of the program, or several: --set D=10, --set knots=1,2,3; or in place of a function "
-     "of all "
-     "records: --set 'mean(x)=5.2'. May be repeated."},
-    {"constants", "FILE", NULL, "Public numbers of the program: a JSON object. May be repeated."},
-    {"public", "NAME", NULL, "The numbers given as NAME are public, as in tacit fit. May be repeated."},
-    {"json", NULL, NULL, "Print JSON."},
+     "of all records: --set 'mean(x)=5.2'. May be repeated.",
+     CLI_TEXT},
+    {"constants", "FILE", NULL, "Public numbers of the program: a JSON object. May be repeated.", CLI_TEXT},
+    {"public", "NAME", NULL, "The numbers given as NAME are public, as in tacit fit. May be repeated.",
+     CLI_TEXT},
+    {"json", NULL, NULL, "Print JSON.", CLI_FLAG},
     {0}};
 
 const cli_command_t cli_model_check = {
@@ -169,11 +171,11 @@ const cli_command_t cli_model_check = {
 
 static int write(const cli_args_t *args) { return cli_formula_write(args, cli_value(args, "out")); }
 
-static const cli_option_t write_options[] = {
-    {"family", "NAME", NULL, "One of tacit model families."},
-    {"schema", "FILE", NULL, "YAML: what is publicly known of each column."},
+static const tacit_setting_t write_options[] = {
+    {"family", "NAME", NULL, "One of tacit model families.", CLI_TEXT},
+    {"schema", "FILE", NULL, "YAML: what is publicly known of each column.", CLI_TEXT},
     {"out", "FILE", NULL,
-     "Write here instead of standard output; tacit fit FILE.stan fits it, as it is or edited."},
+     "Write here instead of standard output; tacit fit FILE.stan fits it, as it is or edited.", CLI_TEXT},
     {0}};
 
 const cli_command_t cli_model_write = {
@@ -211,7 +213,7 @@ static int families(const cli_args_t *args) {
   return CLI_OK;
 }
 
-static const cli_option_t families_options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
+static const tacit_setting_t families_options[] = {{"json", NULL, NULL, "Print JSON.", CLI_FLAG}, {0}};
 
 const cli_command_t cli_model_families = {
     .name = "model families",
@@ -251,7 +253,7 @@ static int list(const cli_args_t *args) {
   return status;
 }
 
-static const cli_option_t list_options[] = {{"json", NULL, NULL, "Print JSON."}, {0}};
+static const tacit_setting_t list_options[] = {{"json", NULL, NULL, "Print JSON.", CLI_FLAG}, {0}};
 
 const cli_command_t cli_model_list = {
     .name = "model list",

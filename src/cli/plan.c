@@ -123,15 +123,6 @@ static void print_wants(const tacit_fit_want_t wants[2], double width, const cha
          "that.\n");
 }
 
-static bool is_own(const char *name) {
-  static const char *const own[] = {"n", "json", "want-width", "html"};
-  bool found = false;
-  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-    found = found || strcmp(name, own[i]) == 0;
-  }
-  return found;
-}
-
 static tacit_status_t want(const cli_args_t *args, tacit_fit_t *fit, double n_units, double width,
                            tacit_error_t *err) {
   tacit_fit_want_t wants[2];
@@ -174,19 +165,16 @@ static tacit_status_t answer(const cli_args_t *args, tacit_fit_t *fit, double n_
 }
 
 static int run_plan(const cli_args_t *args) {
-  static const char *const required[] = {"schema", "n"};
   tacit_fit_t *fit;
   tacit_error_t err;
   double n_units, width = 0;
-  if (!cli_require(args, required, 2) || !cli_number(args, "n", 1, 1e18, &n_units) ||
-      !cli_number(args, "want-width", 1, 1000, &width)) {
+  if (!cli_number(args, "n", &n_units) || !cli_number(args, "want-width", &width)) {
     return CLI_USAGE;
   }
   tacit_status_t status = tacit_fit_new(&fit, args->positionals[0], &err);
-  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = is_own(args->given[i].name)
-                 ? TACIT_OK
-                 : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
+  const tacit_given_t *given;
+  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_FIT, &i)) != NULL;) {
+    status = tacit_fit_set(fit, given->setting->name, given->text, &err);
   }
   bool has_page = cli_is_given(args, "html");
   if (status == TACIT_OK && has_page) {
@@ -199,38 +187,6 @@ static int run_plan(const cli_args_t *args) {
   tacit_fit_free(fit);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
-
-static const cli_option_t options[] = {
-    {"family", "NAME", NULL,
-     "bernoulli (logit), gaussian, poisson (log) or categorical (softmax); of a formula."},
-    {"records", "NAME", NULL, "Of a program: the int datum that counts records, or none; as in tacit fit."},
-    {"set", "NAME=VALUE", NULL, "Of a program: a public number. May be repeated."},
-    {"constants", "FILE", NULL, "Of a program: its public numbers, a JSON object. May be repeated."},
-    {"public", "NAME", NULL,
-     "Of a program: the numbers given as NAME are public, as in tacit fit. May be repeated."},
-    {"followed-to-bound", NULL, NULL, "As in tacit fit."},
-    {"schema", "FILE", NULL, "YAML: what is publicly known of each column."},
-    {"n", "N", NULL, "Number of records, public or nominal."},
-    {"epsilon", "E", NULL, "Privacy budget of the whole run, all chains together."},
-    {"delta", "D", NULL, "Its delta: far below 1 / number of units."},
-    {"want-width", "W", NULL,
-     "In place of --epsilon: which epsilon gives intervals W times as wide as without privacy, under both "
-     "relations?"},
-    {"chains", "N", "4", "Chains; they share the budget."},
-    {"draws", "N", NULL, "Draws to keep of each chain; as many as the budget buys if not said."},
-    {"clip-grad", "B", NULL,
-     "Bound on a unit's gradient (L2). Needed where the family has none of its own; or private, as in tacit "
-     "fit."},
-    {"clip-ratio", "B", NULL,
-     "Bound on a unit's log-likelihood ratio per unit of distance. Needed likewise."},
-    {"clip-share", "S", "0.01", "As in tacit fit."},
-    {"metric", "KIND", "schema", "As in tacit fit: schema or private."},
-    {"prior-scale", "SCALE", "original", "As in tacit fit."},
-    {"html", "FILE", NULL,
-     "Write a page that draws the width of every coefficient against epsilon, under both relations; must not "
-     "exist. --epsilon, if given, is marked."},
-    {"json", NULL, NULL, "Print JSON."},
-    {0}};
 
 const cli_command_t cli_plan = {
     .name = "plan",
@@ -259,5 +215,6 @@ const cli_command_t cli_plan = {
                 "1e-6 --want-width 1.3\n"
                 "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta "
                 "1e-6 --html plan.html\n",
-    .options = options,
+    .task = TACIT_TASK_PLAN,
+    .required = {"schema", "n"},
     .run = run_plan};

@@ -170,10 +170,9 @@ void cli_new_rows_clear(cli_new_rows_t *rows) {
 }
 
 static int run_predict(const cli_args_t *args) {
-  static const char *const required[] = {"newdata"};
   tacit_error_t err;
   size_t seed = 1;
-  if (!cli_require(args, required, 1) || !cli_count(args, "seed", 0, 9007199254740992.0, &seed)) {
+  if (!cli_count(args, "seed", &seed)) {
     return CLI_USAGE;
   }
   bool is_response = cli_is_given(args, "response"), is_linear = cli_is_given(args, "linear");
@@ -196,20 +195,6 @@ static int run_predict(const cli_args_t *args) {
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
-static const cli_option_t options[] = {
-    {"newdata", "FILE", NULL,
-     "CSV with the columns of the formula or the program (the response is not needed), checked against the "
-     "fit's schema: a value "
-     "out of its bounds or no level is refused, and one that is missing, unless the schema has a public "
-     "value for it. 'grid' makes rows over the public ranges: each column varies in turn while the others "
-     "stay at the "
-     "middle of their bounds, or at their first level."},
-    {"out", "FILE", NULL, "Write there instead of to standard output; must not exist."},
-    {"response", NULL, NULL, "Predictive draws of the response itself, instead of its expectation."},
-    {"linear", NULL, NULL, "The linear predictor, instead of the expected response."},
-    {"seed", "N", "1", "Of the simulated responses."},
-    {0}};
-
 const cli_command_t cli_predict = {
     .name = "predict",
     .positionals = "DIR",
@@ -225,5 +210,6 @@ const cli_command_t cli_predict = {
         "computed from released draws and cost no privacy. Responses are not clamped to the schema's bounds.",
     .examples =
         "  tacit predict fit/ --newdata new.csv --out predictions.csv\n  tacit predict fit/ --newdata grid\n",
-    .options = options,
+    .task = TACIT_TASK_PREDICT,
+    .required = {"newdata"},
     .run = run_predict};

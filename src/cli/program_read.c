@@ -5,27 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "request/request.h"
 #include "tacit/data.h"
 
 tacit_status_t cli_program_read(tacit_program_t **program, const cli_args_t *args, const char *path,
                                 const struct tacit_schema *schema, tacit_error_t *err) {
   tacit_program_constants_t constants = {0};
   const char *records = cli_value(args, "records");
-  tacit_status_t status = TACIT_OK;
   *program = NULL;
-  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = strcmp(args->given[i].name, "set") == 0
-                 ? tacit_program_constants_set(&constants, args->given[i].value, err)
-             : strcmp(args->given[i].name, "constants") == 0
-                 ? tacit_program_constants_read(&constants, args->given[i].value, err)
-                 : TACIT_OK;
-  }
-  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = strcmp(args->given[i].name, "public") == 0
-                 ? tacit_program_constants_public(&constants, args->given[i].value, err)
-                 : TACIT_OK;
-  }
-  TACIT_THEN(status, tacit_program_constants_check(&constants, err));
+  tacit_status_t status = tacit_request_constants(&args->given, &constants, err);
   if (status == TACIT_OK) {
     tacit_program_settings_t settings = {.schema = schema,
                                          .records =

@@ -20,13 +20,9 @@ static bool watch(const tacit_progress_t *progress, void *user) {
 static int draw(const cli_args_t *args, tacit_fit_t *fit) {
   tacit_status_t status = TACIT_OK;
   tacit_error_t err;
-  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    static const char *const own[] = {"disjoint", "exchangeable", "between-sd", "check"};
-    bool is_own = false;
-    for (size_t k = 0; k < sizeof own / sizeof own[0]; k++) {
-      is_own = is_own || strcmp(args->given[i].name, own[k]) == 0;
-    }
-    status = is_own ? TACIT_OK : tacit_fit_set(fit, args->given[i].name, args->given[i].value, &err);
+  const tacit_given_t *given;
+  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_FIT, &i)) != NULL;) {
+    status = tacit_fit_set(fit, given->setting->name, given->text, &err);
   }
   cli_catch_signals();
   TACIT_THEN(status, tacit_fit_redraw(fit, watch, NULL, &err));
@@ -50,7 +46,7 @@ static int run_refit_of(const cli_args_t *args, bool is_of_sites) {
   bool has_own_folder =
       !is_of_sites && tacit_directory_is_unfinished(args->positionals[0]); /* of a fit that did not end */
   if (!cli_require(args, required, has_own_folder ? 0 : 1) ||
-      (is_of_sites && !cli_number(args, "between-sd", 0.01, 100, &between))) {
+      (is_of_sites && !cli_number(args, "between-sd", &between))) {
     return CLI_USAGE;
   }
   bool is_exchangeable = is_of_sites && cli_is_given(args, "exchangeable");
@@ -76,31 +72,6 @@ static int run_refit(const cli_args_t *args) { return run_refit_of(args, false);
 
 static int run_combine(const cli_args_t *args) { return run_refit_of(args, true); }
 
-#define CHAIN_OPTIONS(whose)                                                                                 \
-  {"chains", "N", NULL, "As in tacit fit; " whose " if not said. So of the next three."},                    \
-      {"warmup", "N", NULL, "Iterations of each chain before the first draw is kept."},                      \
-      {"draws", "N", NULL, "Draws to keep of each chain."}, {                                                \
-    "thin", "N", NULL, "Keep every N-th iteration."                                                          \
-  }
-
-static const cli_option_t options[] = {
-    {"program", "FILE", NULL,
-     "Of a fit of a program, or of a family that is one: the same program with another prior. Anything else "
-     "in it that differs is refused."},
-    {"prior", "SPEC", NULL,
-     "As in tacit fit. May be repeated; the first replaces all of the fit's. If not said: the fit's own."},
-    {"prior-scale", "SCALE", NULL, "As in tacit fit; the fit's if not said."},
-    {"prior-basis", "BASIS", NULL, "As in tacit fit; the fit's if not said."},
-    CHAIN_OPTIONS("the fit's"),
-    {"check", "FILE", NULL,
-     "What tacit check --out wrote of this fit: its calibration goes into the report."},
-    {"seed", "N", NULL,
-     "Of the draws; the fit's own key if not said. There is no noise here that it could give away."},
-    {"out", "DIR", NULL,
-     "New directory, as of tacit fit. Of a fit that did not end, after kill -9 say: its own directory if not "
-     "said, which is ended."},
-    {0}};
-
 const cli_command_t cli_refit = {
     .name = "refit",
     .positionals = "DIR",
@@ -119,33 +90,8 @@ const cli_command_t cli_refit = {
         "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n"
         "  tacit refit fit/ --program edited.stan --out other-prior/\n  tacit refit fit/ --check check.json "
         "--out checked/\n",
-    .options = options,
+    .task = TACIT_TASK_REFIT,
     .run = run_refit};
-
-static const cli_option_t options_of_sites[] = {
-    {"disjoint", NULL, NULL,
-     "Nobody's records are at two sites: the cost is then the dearest site's, instead of the sum of all. You "
-     "answer for it."},
-    {"exchangeable", NULL, NULL,
-     "Effects differ between sites: each site's are normal around the mean effects. Reported are these, "
-     "their sds between sites, and each site's "
-     "own."},
-    {"between-sd", "SCALE", "0.5",
-     "Of --exchangeable: scale of the half-normal prior of those sds, for one sd of a feature or between two "
-     "levels, in log odds, log rates or sds "
-     "of the response; of a program in what one record tells of a parameter."},
-    {"program", "FILE", NULL,
-     "Of fits of a program: the same with another prior, applied once. If not said: the sites', whose texts "
-     "must be the same."},
-    {"prior", "SPEC", NULL,
-     "As in tacit fit, applied once. May be repeated. If not said: that of the sites, which must agree."},
-    {"prior-scale", "SCALE", NULL, "As in tacit fit; the first site's if not said."},
-    {"prior-basis", "BASIS", NULL, "As in tacit fit; released moments are those of all sites together."},
-    CHAIN_OPTIONS("the first site's"),
-    {"seed", "N", NULL,
-     "Of the draws; the first site's key if not said. There is no noise here that it could give away."},
-    {"out", "DIR", NULL, "New directory, as of tacit fit."},
-    {0}};
 
 const cli_command_t cli_combine = {
     .name = "combine",
@@ -168,5 +114,5 @@ const cli_command_t cli_combine = {
                    "--disjoint: the largest).",
     .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
                 "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
-    .options = options_of_sites,
+    .task = TACIT_TASK_COMBINE,
     .run = run_combine};

@@ -9,17 +9,14 @@
 #include "cli/reading.h"
 
 static int run_release(const cli_args_t *args) {
-  static const char *const required[] = {"data", "schema", "epsilon", "out"};
   tacit_publish_t *publish;
   tacit_error_t err;
   const char *out = cli_value(args, "out");
-  if (!cli_require(args, required, 4)) {
-    return CLI_USAGE;
-  }
   tacit_status_t status =
       tacit_publish_new(&publish, args->n_positionals > 0 ? args->positionals[0] : NULL, &err);
-  for (size_t i = 0; i < args->n_given && status == TACIT_OK; i++) {
-    status = tacit_publish_set(publish, args->given[i].name, args->given[i].value, &err);
+  const tacit_given_t *given;
+  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_RELEASE, &i)) != NULL;) {
+    status = tacit_publish_set(publish, given->setting->name, given->text, &err);
   }
   cli_reading_t reading;
   cli_reading_begin(&reading, args);
@@ -85,6 +82,7 @@ const cli_command_t cli_release = {
         "        --out score.yaml\n"
         "  tacit release visits.stan --statistic total --data d.csv --schema d.yaml --epsilon 1 \\\n"
         "        --mechanism discrete-laplace --out total.yaml\n",
-    .settings = tacit_publish_settings,
+    .task = TACIT_TASK_RELEASE,
+    .required = {"data", "schema", "epsilon", "out"},
     .reads_records = true,
     .run = run_release};

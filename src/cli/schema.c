@@ -57,12 +57,14 @@ static int draft(const cli_args_t *args) {
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
-static const cli_option_t check_options[] = {
+static const tacit_setting_t check_options[] = {
     {"data", "FILE", NULL,
      "Check every row of this file (-: the standard input; odbc:NAME: a database), or directory of tacit "
-     "import, against the schema too."},
+     "import, against the schema too.",
+     CLI_TEXT},
     CLI_SOURCE_OPTIONS,
-    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only."},
+    {"curator-notes", NULL, NULL, "Print private counts to standard error, for the holder of the data only.",
+     CLI_FLAG},
     {0}};
 
 const cli_command_t cli_schema_check = {
@@ -78,10 +80,11 @@ const cli_command_t cli_schema_check = {
     .reads_records = true,
     .run = check_schema};
 
-static const cli_option_t draft_options[] = {
-    {"out", "FILE", NULL, "Write here instead of standard output; must not exist."},
+static const tacit_setting_t draft_options[] = {
+    {"out", "FILE", NULL, "Write here instead of standard output; must not exist.", CLI_TEXT},
     CLI_SOURCE_OPTIONS,
-    {"header", NULL, NULL, "The first row is names, though some look like numbers, dates or values."},
+    {"header", NULL, NULL, "The first row is names, though some look like numbers, dates or values.",
+     CLI_FLAG},
     {0}};
 
 const cli_command_t cli_schema_draft = {

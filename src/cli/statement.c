@@ -56,13 +56,13 @@ static int run_statement(const cli_args_t *args) {
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
-static const cli_option_t options[] = {
+static const tacit_setting_t options[] = {
     {"ledger", "LEDGER", NULL,
-     "In place of DIR: of all runs on a data set, those to come included, from its ledger."},
+     "In place of DIR: of all runs on a data set, those to come included, from its ledger.", CLI_TEXT},
     {"out", "FILE", NULL,
      "Write there: a page if it ends in .html, text if in .txt, an entry for a registry if in .json "
-     "(--ledger alone); must not exist. Text on "
-     "standard output if not given."},
+     "(--ledger alone); must not exist. Text on standard output if not given.",
+     CLI_TEXT},
     {0}};
 
 const cli_command_t cli_statement = {

@@ -30,14 +30,12 @@ static tacit_status_t write_all(const char *out, const char *csv, const char *js
 }
 
 static int run_synthesize(const cli_args_t *args) {
-  static const char *const required[] = {"out"};
   tacit_synthesis_settings_t settings = {.n_sets = 1, .seed = 1};
   size_t seed = 1;
   char *csv, *json, *html;
   tacit_error_t err;
-  if (!cli_require(args, required, 1) || !cli_count(args, "rows", 1, 1e8, &settings.n_rows) ||
-      !cli_count(args, "sets", 1, 1000, &settings.n_sets) ||
-      !cli_count(args, "seed", 0, 9007199254740992.0, &seed)) {
+  if (!cli_count(args, "rows", &settings.n_rows) || !cli_count(args, "sets", &settings.n_sets) ||
+      !cli_count(args, "seed", &seed)) {
     return CLI_USAGE;
   }
   settings.seed = seed;
@@ -53,19 +51,6 @@ static int run_synthesize(const cli_args_t *args) {
   tacit_free(html);
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
-
-static const cli_option_t options[] = {
-    {"rows", "N", NULL,
-     "Rows of each set; as many as there were records if not said, where their number is public."},
-    {"sets", "M", "1",
-     "Sets, each with moments and coefficients of its own: five or more, combined by the rules of "
-     "docs/releases.md, where anything "
-     "is to be inferred from the rows."},
-    {"seed", "N", "1",
-     "Of the rows; those of one seed are the same. There is no noise here that it could give away."},
-    {"out", "FILE", NULL,
-     "CSV to write; must not exist. FILE.json and FILE.html, a page, are written beside it."},
-    {0}};
 
 const cli_command_t cli_synthesize = {
     .name = "synthesize",
@@ -89,5 +74,6 @@ const cli_command_t cli_synthesize = {
     .examples = "  tacit synthesize fit/ --rows 5000 --sets 20 --out rows.csv\n"
                 "  tacit infer --statistic margins.yaml --out post/ && tacit synthesize post/ --sets 100 "
                 "--out rows.csv\n",
-    .options = options,
+    .task = TACIT_TASK_SYNTHESIZE,
+    .required = {"out"},
     .run = run_synthesize};

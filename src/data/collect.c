@@ -153,31 +153,3 @@ tacit_status_t tacit_records_collect(tacit_records_t **records, tacit_table_t **
   return (is_whole ? by_table : by_windows)(records, table, source, schema, columns, n_columns, packer, notes,
                                             err);
 }
-
-tacit_status_t tacit_data_query_settle(char **query, const tacit_settings_t *settings, tacit_error_t *err) {
-  const char *text = tacit_settings_text(settings, "query");
-  tacit_data_source_t source = {.path = tacit_settings_text(settings, "data")};
-  *query = NULL;
-  if (text == NULL) {
-    return TACIT_OK;
-  }
-  if (source.path != NULL && !tacit_data_source_is_query(&source)) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "query",
-                           "--query only goes with a database, --data odbc:NAME");
-  }
-  return tacit_query_read(text, query, err);
-}
-
-tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source,
-                                             const tacit_settings_t *settings, const char *query) {
-  tacit_data_source_t settled = *source;
-  if (settled.path == NULL && settled.stream == NULL) {
-    settled.path = tacit_settings_text(settings, "data");
-  }
-  settled.query = source->query != NULL ? source->query : query;
-  settled.catalog = source->catalog != NULL ? source->catalog : tacit_settings_text(settings, "catalog");
-  settled.encoding = source->encoding != NULL ? source->encoding : tacit_settings_text(settings, "encoding");
-  settled.delimiter =
-      source->delimiter != NULL ? source->delimiter : tacit_settings_text(settings, "delimiter");
-  return settled;
-}

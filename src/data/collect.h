@@ -3,7 +3,6 @@
 #ifndef TACIT_DATA_COLLECT_H
 #define TACIT_DATA_COLLECT_H
 
-#include "base/settings.h"
 #include "tacit/data.h"
 
 /* How rows become records. */
@@ -43,34 +42,5 @@ TACIT_MUST_USE tacit_status_t tacit_records_collect(tacit_records_t **records, t
                                                     const tacit_schema_t *schema, const char *const *columns,
                                                     size_t n_columns, const tacit_packer_t *packer,
                                                     tacit_table_notes_t *notes, tacit_error_t *err);
-
-/* Rows of a table of settings: where records come from. */
-#define TACIT_SOURCE_SETTINGS                                                                                \
-  TACIT_TEXT_SETTING(                                                                                        \
-      "data", "FILE", "running",                                                                             \
-      "CSV or TSV with a header row, plain or gzipped; a SAS, SPSS or Stata file; -, the standard input; "   \
-      "odbc:NAME, a database; or a directory written by tacit import."),                                     \
-      TACIT_TEXT_SETTING(                                                                                    \
-          "query", "SQL", "running",                                                                         \
-          "Of a database, --data odbc:NAME: a query that begins with select; @FILE: the one in FILE."),      \
-      TACIT_TEXT_SETTING(                                                                                    \
-          "catalog", "FILE", "running",                                                                      \
-          "Of a SAS file: the catalogue (.sas7bcat) of its value labels, for columns with labels: true."),   \
-      TACIT_TEXT_SETTING(                                                                                    \
-          "encoding", "NAME", "running",                                                                     \
-          "Of text in a CSV, SAS, SPSS or Stata file that does not say it rightly: latin1, windows-1252, "   \
-          "utf-16 ..."),                                                                                     \
-      TACIT_TEXT_SETTING("delimiter", "CHAR", "running",                                                     \
-                         "What stands between fields of CSV: ',', ';', '|' or tab. If not said, the one "    \
-                         "that the header row "                                                              \
-                         "has most often.")
-
-/* Check the setting "query". *query: its text, owned, tacit_text_free(); NULL where there is none. */
-TACIT_MUST_USE tacit_status_t tacit_data_query_settle(char **query, const tacit_settings_t *settings,
-                                                      tacit_error_t *err);
-/* What is given, else the settings "data", "catalog", "encoding" and "delimiter"; query: the text that was
- * checked, whatever happens to its file. */
-tacit_data_source_t tacit_data_source_settle(const tacit_data_source_t *source,
-                                             const tacit_settings_t *settings, const char *query);
 
 #endif

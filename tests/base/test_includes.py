@@ -22,13 +22,15 @@ ALLOWED = {
     "noise_aware": {"base", "random", "draws", "releases", "diagnose", "formula", "account", "curator"},
     "diagnose": {"base", "draws"},
     "report": {"base", "draws", "releases", "diagnose", "account", "ledger"},
-    "publish": {"base", "random", "data", "formula", "program", "account", "ledger", "curator", "report", "tables"},
-    "infer": {"base", "random", "draws", "program", "account", "augment", "tables", "diagnose", "report"},
+    "settings": {"base", "random"},
+    "request": {"base", "data", "program", "ledger", "settings"},
+    "publish": {"base", "random", "data", "formula", "program", "account", "ledger", "curator", "report", "tables", "settings", "request"},
+    "infer": {"base", "random", "draws", "program", "account", "augment", "tables", "diagnose", "report", "settings"},
     "predict": {"base", "random", "draws", "data", "formula", "program", "augment", "diagnose", "report"},
     "synthesize": {"base", "random", "draws", "releases", "data", "formula", "account", "noise_aware", "diagnose", "report", "fit", "predict", "tables",
                    "infer"},
     "fit": {"base", "random", "draws", "releases", "data", "formula", "program", "account", "ledger", "curator", "sample", "noise_aware", "diagnose",
-            "report"},
+            "report", "settings", "request"},
 }
 HEADERS = {  # of include/tacit; a header may include only these, so that nothing slips in behind it
     "base": set(), "random": {"base"}, "draws": {"base"}, "data": {"base"}, "formula": {"base"},
@@ -43,6 +45,7 @@ SHARED = {  # and what a module shows the others, which is not installed
     "door/door": {"base", "random"}, "curator/curator": {"base", "door"}, "augment/augment": {"base", "draws"}, "tables/tables": {"augment", "base", "draws"},
     "noise_aware/noise_aware": {"account", "base", "diagnose", "draws", "formula", "releases"},
     "account/account": set(), "diagnose/diagnose": {"base", "draws"}, "report/report": {"account", "base", "diagnose", "draws", "releases"},
+    "settings/settings": set(), "request/request": {"base", "data", "ledger", "program", "settings"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
 root = pathlib.Path(sys.argv[1])

@@ -1,5 +1,6 @@
 /* The table of settings, and what tacit_fit_set() makes of names and texts. */
 #include "fit/fixture.h"
+#include "settings/settings.h"
 
 static tacit_fit_t *blank(void) {
   tacit_fit_t *fit;
@@ -32,6 +33,25 @@ static void test_the_table_is_whole(void **state) {
     }
   }
   tacit_fit_free(fit);
+}
+
+/* Rows of one name stand side by side in the table of all tasks: none has two of them. Ranges hold defaults.
+ */
+static void test_no_task_has_a_name_twice(void **state) {
+  for (tacit_task_t task = TACIT_TASK_FIT; task < TACIT_N_TASKS; task++) {
+    tacit_settings_t settings = tacit_settings_for(task);
+    tacit_error_t err;
+    assert_true(settings.n_table > 3);
+    for (size_t i = 0; i < settings.n_table; i++) {
+      const tacit_setting_t *s = &settings.table[i];
+      bool is_number = s->kind == TACIT_SETTING_NUMBER || s->kind == TACIT_SETTING_COUNT;
+      assert_ptr_equal(tacit_settings_find(&settings, s->name), s);
+      assert_true(s->help[0] != '\0' && (!is_number || s->lower < s->upper));
+      if (is_number) {
+        assert_ok(tacit_settings_check(&settings, s->name, &err), err);
+      }
+    }
+  }
 }
 
 /* A name, a text, and what is said of them: status, field and message. */
@@ -138,7 +158,8 @@ static void test_what_a_schema_does_not_go_with_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_table_is_whole), cmocka_unit_test(test_names_and_texts_are_checked_at_once),
+      cmocka_unit_test(test_the_table_is_whole), cmocka_unit_test(test_no_task_has_a_name_twice),
+      cmocka_unit_test(test_names_and_texts_are_checked_at_once),
       cmocka_unit_test(test_what_does_not_go_together_is_refused_before_anything_is_read),
       cmocka_unit_test(test_what_a_schema_does_not_go_with_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,9 +132,9 @@ void tacit_fit_list_settings(const tacit_fit_t *fit, tacit_fit_report_t *describ
     }
   }
   list_priors(fit, described);
-  for (size_t i = 0; i < fit->given.n_given && described->report.n_settings < TACIT_FIT_MAX_SETTINGS; i++) {
-    if (strcmp(fit->given.given[i].setting->name, "prior") == 0) {
-      add_setting(described, fit, "prior", fit->given.given[i].text);
-    }
+  const char *prior;
+  for (size_t i = 0; described->report.n_settings < TACIT_FIT_MAX_SETTINGS &&
+                     (prior = tacit_settings_next(&fit->given, "prior", &i)) != NULL;) {
+    add_setting(described, fit, "prior", prior);
   }
 }

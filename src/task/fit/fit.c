@@ -7,12 +7,18 @@
 #include "fit/fit_internal.h"
 #include "report/report.h"
 
+const tacit_setting_t *tacit_fit_settings(size_t *n) { return tacit_settings_of(TACIT_TASK_FIT, n); }
+
 tacit_status_t tacit_fit_new(tacit_fit_t **fit, const char *formula, tacit_error_t *err) {
   tacit_fit_t *new = *fit = tacit_alloc_zero(1, sizeof *new);
   if (new == NULL) {
     return tacit_error_memory(err);
   }
-  new->given.table = tacit_fit_settings(&new->given.n_table);
+  new->given = tacit_settings_for(TACIT_TASK_FIT);
+  new->request = (tacit_request_t){.task = "fit",
+                                   .what = "run",
+                                   .units = "persons (rows)",
+                                   .or_else = ", or relation: add-remove in the schema"};
   new->epsilon = new->delta = NAN;
   new->formula = tacit_strdup(formula);
   if (new->formula == NULL) {
@@ -75,7 +81,7 @@ void tacit_fit_free(tacit_fit_t *fit) {
   tacit_free(fit->privacy_json);
   tacit_free(fit->privacy_text);
   tacit_free(fit->data_id);
-  tacit_free(fit->query);
+  tacit_request_clear(&fit->request);
   tacit_free(fit);
 }
 

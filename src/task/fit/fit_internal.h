@@ -4,13 +4,13 @@
 #define TACIT_FIT_INTERNAL_H
 
 #include "base/directory.h"
-#include "base/settings.h"
 #include "curator/curator.h"
 #include "formula/model.h"
 #include "noise_aware/noise_aware.h"
 #include "program/program.h"
 #include "program/written.h"
 #include "report/report.h"
+#include "request/request.h"
 #include "tacit/diagnose.h"
 #include "tacit/fit.h"
 #include "tacit/ledger.h"
@@ -138,14 +138,12 @@ struct tacit_fit {
   tacit_text_t sites_text;
   char *privacy_json, *privacy_text; /* of the fit that made those; NULL: there is none */
   tacit_plan_t plan;
-  double n_planned;                       /* public number of units that the plan is for */
-  tacit_fit_verdict_t verdict;            /* on the plan */
-  tacit_text_t holder_notes;              /* PRIVATE: what reading did to the values of each column */
-  tacit_table_notes_t notes;              /* PRIVATE */
-  char *query;                            /* that records come from; NULL: from none */
-  char query_hash[TACIT_QUERY_HASH_SIZE]; /* of that, or of the one that was imported; "": there is none */
-  char *data_id;                          /* of the ledger; NULL: there is none */
-  tacit_reservation_t spend;              /* in the ledger; id 0: nothing is reserved */
+  double n_planned;            /* public number of units that the plan is for */
+  tacit_fit_verdict_t verdict; /* on the plan */
+  tacit_text_t holder_notes;   /* PRIVATE: what reading did to the values of each column */
+  tacit_table_notes_t notes;   /* PRIVATE */
+  tacit_request_t request;     /* query, spend */
+  char *data_id;               /* of the ledger; NULL: there is none */
   /* of the run */
   tacit_directory_t *folder; /* `out`, claimed; owned. NULL: none was, or all is written */
   bool has_kept_all;         /* all releases are on disk */

@@ -7,18 +7,6 @@
 #include "base/number.h"
 #include "fit/fit_internal.h"
 
-static tacit_status_t check_settings(const tacit_fit_t *fit, tacit_error_t *err) {
-  if (tacit_fit_value(fit, "ledger") == NULL) {
-    return tacit_settings_check_ledger(&fit->given, err);
-  }
-  if (fit->is_exposed || fit->is_seeded) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
-                           "%s run is not private, so that no ledger can account for it: leave out --ledger",
-                           fit->is_exposed ? "an exposed" : "a seeded");
-  }
-  return TACIT_OK;
-}
-
 tacit_status_t tacit_fit_open_ledger(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_ledger_t *ledger;
   tacit_ledger_state_t state = {0};
@@ -26,15 +14,17 @@ tacit_status_t tacit_fit_open_ledger(tacit_fit_t *fit, tacit_error_t *err) {
   if (!tacit_fit_is_first_rank(fit)) {
     return TACIT_OK;
   }
-  tacit_status_t status = check_settings(fit, err);
+  const char *not_private = fit->is_exposed ? "an exposed" : fit->is_seeded ? "a seeded" : NULL;
+  tacit_status_t status = tacit_request_check_ledger(&fit->request, &fit->given, not_private, err);
   if (status != TACIT_OK || path == NULL) {
     return status;
   }
   status = tacit_ledger_open(&ledger, path, err);
   TACIT_THEN(status, tacit_ledger_glance(ledger, &state, err));
   tacit_ledger_close(ledger);
-  if (status == TACIT_OK && fit->query != NULL) { /* before it is run; the reservation checks imports, too */
-    status = tacit_ledger_check_query(state.data_id, fit->query_hash, err);
+  if (status == TACIT_OK &&
+      fit->request.query != NULL) { /* before it is run; the reservation checks imports, too */
+    status = tacit_ledger_check_query(state.data_id, fit->request.query_hash, err);
   }
   if (status ==
       TACIT_OK) { /* the ledger's own, unless the user says which it should be: the reservation checks it */
@@ -102,49 +92,24 @@ static void say_price(tacit_fit_t *fit, const tacit_event_t *events, size_t n) {
   }
 }
 
-static void put_purpose(tacit_text_t *text, const tacit_fit_t *fit) {
-  const char *purpose = tacit_fit_value(fit, "purpose");
-  if (purpose != NULL) {
-    tacit_text_printf(text, "%s", purpose);
-  } else {
-    tacit_text_printf(text, "%s: %s", fit->checked != NULL ? "check" : fit->method->name, fit->formula);
-  }
-}
-
-static tacit_status_t spend(tacit_fit_t *fit, const tacit_spend_request_t *request, bool is_trial,
-                            tacit_error_t *err) {
-  tacit_ledger_t *ledger;
-  tacit_status_t status = tacit_ledger_open(&ledger, tacit_fit_value(fit, "ledger"), err);
-  TACIT_THEN(status, is_trial ? tacit_ledger_check(ledger, request, err)
-                              : tacit_ledger_reserve(ledger, request, &fit->spend, err));
-  tacit_ledger_close(ledger);
-  return status;
-}
-
 static tacit_status_t reserve(tacit_fit_t *fit, bool is_trial, tacit_error_t *err) {
-  tacit_text_t purpose = {0}, artefact = {0};
+  tacit_text_t purpose = {0};
   tacit_event_t *events = NULL;
-  put_purpose(&purpose, fit);
-  tacit_text_put_path(&artefact, tacit_fit_has(fit, "out") ? tacit_fit_value(fit, "out") : "");
+  tacit_text_printf(&purpose, "%s: %s", fit->checked != NULL ? "check" : fit->method->name, fit->formula);
   const char *unit = tacit_schema_unit(fit->schema);
-  tacit_spend_request_t request = {.data_id = fit->data_id,
-                                   .query_hash = fit->query_hash,
-                                   .relation = tacit_budget_relation(fit->budget),
-                                   .unit = unit != NULL ? unit : "row",
-                                   .max_rows = tacit_schema_max_rows(fit->schema),
-                                   .purpose = purpose.data,
-                                   .artefact = artefact.data};
-  tacit_status_t status = purpose.failed || artefact.failed
-                              ? tacit_error_memory(err)
-                              : list_events(fit, &events, &request.n_events, err);
-  request.events = events;
-  TACIT_THEN(status, check_events(events, request.n_events, err));
-  TACIT_THEN(status, spend(fit, &request, is_trial, err));
+  tacit_spend_request_t spend = {.data_id = fit->data_id,
+                                 .relation = tacit_budget_relation(fit->budget),
+                                 .unit = unit != NULL ? unit : "row",
+                                 .max_rows = tacit_schema_max_rows(fit->schema)};
+  tacit_status_t status =
+      purpose.failed ? tacit_error_memory(err) : list_events(fit, &events, &spend.n_events, err);
+  spend.events = events;
+  TACIT_THEN(status, check_events(events, spend.n_events, err));
+  TACIT_THEN(status, tacit_request_reserve(&fit->request, &fit->given, purpose.data, spend, is_trial, err));
   if (status == TACIT_OK) {
-    say_price(fit, events, request.n_events);
+    say_price(fit, events, spend.n_events);
   }
   tacit_text_clear(&purpose);
-  tacit_text_clear(&artefact);
   tacit_free(events);
   return status;
 }
@@ -170,18 +135,9 @@ tacit_status_t tacit_fit_reserve(tacit_fit_t *fit, bool is_trial, tacit_error_t 
 }
 
 void tacit_fit_settle(tacit_fit_t *fit) {
-  tacit_ledger_t *ledger;
-  tacit_error_t err;
   size_t n;
-  if (fit->spend.id == 0) {
-    return;
-  }
-  const tacit_event_t *events = tacit_budget_events(fit->budget, &n);
-  tacit_status_t status = tacit_ledger_open(&ledger, tacit_fit_value(fit, "ledger"), &err);
-  TACIT_THEN(status, tacit_ledger_settle(ledger, &fit->spend, events, n, &err));
-  tacit_ledger_close(ledger);
-  if (status != TACIT_OK) {
-    tacit_text_printf(&fit->texts[TACIT_FIT_TEXT_UNSETTLED],
-                      "warning: the ledger keeps all that was reserved for this run: %s\n", err.message);
+  if (fit->budget != NULL) {
+    const tacit_event_t *events = tacit_budget_events(fit->budget, &n);
+    tacit_request_settle(&fit->request, &fit->given, events, n, &fit->texts[TACIT_FIT_TEXT_UNSETTLED]);
   }
 }

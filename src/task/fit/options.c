@@ -229,13 +229,10 @@ static tacit_status_t read_priors(tacit_fit_t *fit, tacit_error_t *err) {
   if (fit->priors == NULL) {
     return tacit_error_memory(err);
   }
-  for (size_t i = 0; i < fit->given.n_given; i++) {
-    const tacit_given_t *given = &fit->given.given[i];
-    if (strcmp(given->setting->name, "prior") != 0) {
-      continue;
-    }
+  const char *text;
+  for (size_t i = 0; (text = tacit_settings_next(&fit->given, "prior", &i)) != NULL;) {
     tacit_error_t why;
-    tacit_status_t status = tacit_prior_parse(&fit->priors[fit->n_priors], given->text, &why);
+    tacit_status_t status = tacit_prior_parse(&fit->priors[fit->n_priors], text, &why);
     if (status != TACIT_OK) {
       return tacit_error_set(err, status == TACIT_ERR_MEMORY ? status : TACIT_ERR_ARGUMENT, "prior", "%s",
                              why.message);

@@ -23,21 +23,14 @@ static tacit_status_t open_noise(tacit_fit_t *fit, tacit_error_t *err) {
 }
 
 static tacit_status_t open_schema(tacit_fit_t *fit, tacit_error_t *err) {
-  const char *path = tacit_fit_value(fit, "schema");
+  char *text;
+  size_t n;
   if (fit->schema != NULL) { /* given as text */
     return TACIT_OK;
   }
-  if (path == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema",
-                           "option --schema is needed; see tacit fit --help");
-  }
-  char *text;
-  size_t n;
-  tacit_status_t status = tacit_file_read(path, TACIT_SCHEMA_MAX_BYTES, &text, &n, err);
-  if (status == TACIT_OK) {
-    status = tacit_fit_keep_schema(fit, text, n, path, err);
-    tacit_free(text);
-  }
+  tacit_status_t status = tacit_request_schema(&fit->request, &fit->given, &text, &n, err);
+  TACIT_THEN(status, tacit_fit_keep_schema(fit, text, n, tacit_fit_value(fit, "schema"), err));
+  tacit_free(text);
   return status;
 }
 

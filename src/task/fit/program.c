@@ -70,26 +70,6 @@ tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *er
   return TACIT_OK;
 }
 
-static tacit_status_t read_constants(const tacit_fit_t *fit, tacit_program_constants_t *constants,
-                                     tacit_error_t *err) {
-  tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < fit->given.n_given && status == TACIT_OK; i++) {
-    const tacit_given_t *given = &fit->given.given[i];
-    status = strcmp(given->setting->name, "set") == 0
-                 ? tacit_program_constants_set(constants, given->text, err)
-             : strcmp(given->setting->name, "constants") == 0
-                 ? tacit_program_constants_read(constants, given->text, err)
-                 : TACIT_OK;
-  }
-  for (size_t i = 0; i < fit->given.n_given && status == TACIT_OK; i++) {
-    const tacit_given_t *given = &fit->given.given[i];
-    status = strcmp(given->setting->name, "public") == 0
-                 ? tacit_program_constants_public(constants, given->text, err)
-                 : TACIT_OK;
-  }
-  return status == TACIT_OK ? tacit_program_constants_check(constants, err) : status;
-}
-
 static tacit_written_priors_t written_priors(const tacit_fit_t *fit, const tacit_prior_entry_t *priors,
                                              size_t n) {
   return (tacit_written_priors_t){priors, n, strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0};
@@ -248,7 +228,7 @@ tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
   if (kept_by(fit) != NULL) {
     return open_kept(fit, err);
   }
-  tacit_status_t status = read_constants(fit, &constants, err);
+  tacit_status_t status = tacit_request_constants(&fit->given, &constants, err);
   TACIT_THEN(status, read_text(fit, &written, &n, err));
   if (status == TACIT_OK) {
     labels = tacit_alloc_zero(written.names.n + 1, sizeof *labels);

@@ -42,45 +42,13 @@ static tacit_status_t open_curator(tacit_fit_t *fit, tacit_records_t *records, t
                                  &fit->limits, err);
 }
 
-/* How many rows a query selects is private, unless somebody says beforehand how many there are. */
-static tacit_status_t check_query_n(const tacit_fit_t *fit, tacit_error_t *err) {
-  bool is_public =
-      fit->is_exposed || fit->n_public > 0 || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE;
-  return is_public ? TACIT_OK
-                   : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
-                                     "the number of persons (rows) that a query selects is private: say how "
-                                     "many there are, if that is public, with "
-                                     "--n-public N, or relation: add-remove in the schema");
+/* Is it public how many there are, or nothing that a run depends on? */
+static bool is_free(const tacit_fit_t *fit) {
+  return fit->is_exposed || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE;
 }
 
 static tacit_status_t read_query(tacit_fit_t *fit, tacit_error_t *err) {
-  tacit_status_t status = tacit_data_query_settle(&fit->query, &fit->given, err);
-  if (status == TACIT_OK && fit->query != NULL) {
-    tacit_query_hash(fit->query, fit->query_hash);
-    status = check_query_n(fit, err);
-  }
-  return status;
-}
-
-/* A query must select as many as was said: then their number is as public as it was. How many there are is
- * not told. */
-static tacit_status_t take_query(tacit_fit_t *fit, const tacit_table_t *table, tacit_error_t *err) {
-  const char *hash = tacit_table_query_hash(table);
-  size_t n_units;
-  if (hash[0] == '\0') {
-    return TACIT_OK;
-  }
-  memcpy(fit->query_hash, hash, sizeof fit->query_hash);
-  tacit_table_unit_offsets(table, &n_units);
-  tacit_status_t status = check_query_n(fit, err);
-  bool is_stated = fit->is_exposed || tacit_schema_relation(fit->schema) == TACIT_RELATION_ADD_REMOVE ||
-                   (double)n_units == fit->n_public; /* whole */
-  return status != TACIT_OK || is_stated
-             ? status
-             : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
-                               "the query selects another number of persons (rows) than --n-public says: "
-                               "under relation substitute it is public and must "
-                               "be known beforehand; nothing was spent");
+  return tacit_request_read_query(&fit->request, &fit->given, is_free(fit) || fit->n_public > 0, err);
 }
 
 static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
@@ -151,7 +119,7 @@ static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_tab
                            const tacit_table_notes_t *notes, tacit_error_t *err) {
   fit->notes = *notes;
   note_columns(fit, table);
-  tacit_status_t status = take_query(fit, table, err);
+  tacit_status_t status = tacit_request_take_query(&fit->request, table, is_free(fit), fit->n_public, err);
   tacit_table_free(table);
   if (status != TACIT_OK) {
     tacit_records_free(records);
@@ -166,12 +134,10 @@ static tacit_status_t take(tacit_fit_t *fit, tacit_records_t *records, tacit_tab
 
 static tacit_status_t check_source(const tacit_fit_t *fit, const tacit_data_source_t *source,
                                    tacit_error_t *err) {
-  if (source->path == NULL && source->stream == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit fit --help");
-  }
+  tacit_status_t status = tacit_request_check_source(&fit->request, source, err);
   bool is_split = fit->ranks.ranks != NULL && fit->ranks.ranks->n_ranks > 1;
-  return !is_split || !tacit_data_source_is_stream(source)
-             ? TACIT_OK
+  return status != TACIT_OK || !is_split || !tacit_data_source_is_stream(source)
+             ? status
              : tacit_error_set(
                    err, TACIT_ERR_ARGUMENT, "data",
                    "%s can be read once, and each of several processes reads the data: tacit import it first",
@@ -185,13 +151,11 @@ tacit_status_t tacit_fit_collect(tacit_fit_t *fit, const tacit_data_source_t *so
   const char *const *columns;
   size_t n_columns;
   tacit_status_t status = tacit_fit_columns(fit, &schema, &columns, &n_columns, err);
-  tacit_data_source_t settled = tacit_data_source_settle(source, &fit->given, fit->query);
+  tacit_data_source_t settled = tacit_request_source(&fit->request, source, &fit->given);
   TACIT_THEN(status, tacit_fit_own_part(fit, &settled, err));
   TACIT_THEN(status, check_source(fit, &settled, err));
   if (status != TACIT_OK) {
-    if (source->stream != NULL && source->stream->release != NULL) {
-      source->stream->release(source->stream);
-    }
+    tacit_request_leave_source(source);
     return status;
   }
   fit->stage = TACIT_FIT_STAGE_FAILED;

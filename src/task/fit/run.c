@@ -58,8 +58,8 @@ void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent) {
                       tacit_budget_spent(fit->budget).epsilon);
   }
   tacit_text_printf(to, "\n");
-  if (fit->spend.id > 0) {
-    tacit_text_printf(to, "spend %llu in the ledger %s\n", (unsigned long long)fit->spend.id,
+  if (fit->request.spend.id > 0) {
+    tacit_text_printf(to, "spend %llu in the ledger %s\n", (unsigned long long)fit->request.spend.id,
                       tacit_fit_value(fit, "ledger"));
   } else if (!fit->is_seeded) {
     tacit_text_printf(to, TACIT_BUDGET_FORGOTTEN);

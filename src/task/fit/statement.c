@@ -124,7 +124,7 @@ static tacit_report_t describe(const tacit_fit_t *fit) {
       .budget = fit->n_of > 1 ? NULL : fit->budget,
       .release = fit->n_of > 1 && is_private ? &fit->sites : NULL,
       .ledger_data_id = fit->data_id,
-      .ledger_spend = fit->spend.id,
+      .ledger_spend = fit->request.spend.id,
       .end = tacit_fit_end(fit),
       .labels = tacit_fit_labels(fit),
       .names = tacit_fit_names(fit),

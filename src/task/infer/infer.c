@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "infer/infer_internal.h"
 #include "tacit/random.h"
@@ -48,12 +47,14 @@ static tacit_status_t add_statistic(tacit_infer_t *infer, const char *name, cons
   return status;
 }
 
+const tacit_setting_t *tacit_infer_settings(size_t *n) { return tacit_settings_of(TACIT_TASK_INFER, n); }
+
 tacit_status_t tacit_infer_new(tacit_infer_t **infer, const char *model, tacit_error_t *err) {
   tacit_infer_t *new = *infer = tacit_alloc_zero(1, sizeof *new);
   if (new == NULL) {
     return tacit_error_memory(err);
   }
-  new->given.table = tacit_infer_settings(&new->given.n_table);
+  new->given = tacit_settings_for(TACIT_TASK_INFER);
   new->epsilon = new->delta = new->true_delta = NAN;
   tacit_status_t status = model != NULL ? set_source(&new->source, model, NULL, 0, err) : TACIT_OK;
   if (status != TACIT_OK) {
@@ -116,20 +117,9 @@ tacit_status_t tacit_infer_set_statistic(tacit_infer_t *infer, const char *text,
   return status == TACIT_OK ? add_statistic(infer, name, text, n, err) : status;
 }
 
-static tacit_status_t make_key(tacit_infer_t *infer, tacit_error_t *err) {
-  size_t seed = 0;
-  tacit_settings_count(&infer->given, "seed", &seed);
-  if (tacit_infer_has(infer, "seed")) {
-    tacit_rng_key_from_seed(infer->settings.key, seed);
-    return TACIT_OK;
-  }
-  return tacit_rng_key_from_system(infer->settings.key, err);
-}
-
 static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
   const tacit_settings_t *given = &infer->given;
   tacit_augment_settings_t *s = &infer->settings;
-  const char *out = tacit_infer_value(infer, "out");
   *s = tacit_augment_settings_default();
   s->method = (tacit_augment_method_t)tacit_settings_choice(given, "method");
   s->path = (tacit_augment_path_t)tacit_settings_choice(given, "path");
@@ -150,11 +140,8 @@ static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_paths,
                            "--path, --step-size and --leapfrog only go with --method hmc");
   }
-  if (out != NULL && access(out, F_OK) == 0) {
-    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
-                           out);
-  }
-  return make_key(infer, err);
+  tacit_status_t status = tacit_settings_check_out(given, err);
+  return status == TACIT_OK ? tacit_settings_key(given, s->key, err) : status;
 }
 
 /* ---- the two texts ---- */
@@ -190,10 +177,10 @@ static tacit_status_t refuse_twins(const tacit_infer_t *infer, tacit_error_t *er
 /* Those given as texts, then those given as files; what they hold says whether a model is needed. */
 static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < infer->given.n_given && status == TACIT_OK; i++) {
-    const tacit_given_t *given = &infer->given.given[i];
-    status = strcmp(given->setting->name, "statistic") == 0 ? add_statistic(infer, given->text, NULL, 0, err)
-                                                            : TACIT_OK;
+  const char *name;
+  for (size_t i = 0;
+       status == TACIT_OK && (name = tacit_settings_next(&infer->given, "statistic", &i)) != NULL;) {
+    status = add_statistic(infer, name, NULL, 0, err);
   }
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
     status = read_source(&infer->statistics[i], "statistic", err);

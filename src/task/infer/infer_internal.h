@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 
 #include "augment/augment.h"
-#include "base/settings.h"
 #include "base/yaml_file.h"
 #include "infer/margins.h"
 #include "program/program.h"
 #include "report/report.h"
+#include "settings/settings.h"
 #include "tacit/infer.h"
 
 typedef enum tacit_infer_stage {

@@ -36,10 +36,10 @@ tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *nam
   tacit_program_constants_t constants = {0};
   tacit_error_t why = {0};
   tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < infer->given.n_given && status == TACIT_OK; i++) {
-    if (strcmp(infer->given.given[i].setting->name, "set") == 0) {
-      status = tacit_program_constants_set(&constants, infer->given.given[i].text, err);
-    }
+  const char *number;
+  for (size_t i = 0;
+       status == TACIT_OK && (number = tacit_settings_next(&infer->given, "set", &i)) != NULL;) {
+    status = tacit_program_constants_set(&constants, number, err);
   }
   if (status == TACIT_OK) {
     status = tacit_population_parse(&infer->population, text, n, constants.items, constants.n, &why);

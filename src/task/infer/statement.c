@@ -8,6 +8,11 @@
 #include "report/report.h"
 #include "report/report_internal.h"
 
+const char *tacit_infer_method_string(tacit_augment_method_t method) {
+  const tacit_settings_t settings = tacit_settings_for(TACIT_TASK_INFER);
+  return tacit_settings_find(&settings, "method")->choices[method];
+}
+
 /* ---- the texts ---- */
 
 static void say_distribution(const tacit_infer_t *infer, tacit_text_t *to) {

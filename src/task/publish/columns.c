@@ -116,9 +116,10 @@ static tacit_status_t read_margin(tacit_publish_t *publish, const char *text, ta
 
 static tacit_status_t read_margins(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_status_t status = TACIT_OK;
-  for (size_t i = 0; i < publish->given.n_given && status == TACIT_OK; i++) {
-    const tacit_given_t *given = &publish->given.given[i];
-    status = strcmp(given->setting->name, "margin") == 0 ? read_margin(publish, given->text, err) : status;
+  const char *margin;
+  for (size_t i = 0;
+       status == TACIT_OK && (margin = tacit_settings_next(&publish->given, "margin", &i)) != NULL;) {
+    status = read_margin(publish, margin, err);
   }
   publish->statistic.margins = publish->margins;
   publish->statistic.is_add_remove = publish->relation == TACIT_RELATION_ADD_REMOVE;
@@ -258,15 +259,16 @@ static tacit_status_t read_step(tacit_publish_t *publish, tacit_error_t *err) {
 }
 
 static tacit_status_t open_schema(tacit_publish_t *publish, tacit_error_t *err) {
-  const char *path = tacit_publish_value(publish, "schema");
+  char *text;
+  size_t n;
   if (publish->schema != NULL) { /* given as text */
     return TACIT_OK;
   }
-  if (path == NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema",
-                           "option --schema is needed; see tacit release --help");
-  }
-  return tacit_schema_read(&publish->schema, path, err);
+  tacit_status_t status = tacit_request_schema(&publish->request, &publish->given, &text, &n, err);
+  TACIT_THEN(status,
+             tacit_schema_parse(&publish->schema, text, n, tacit_publish_value(publish, "schema"), err));
+  tacit_free(text);
+  return status;
 }
 
 static tacit_status_t check_unit(tacit_publish_t *publish, tacit_error_t *err) {

@@ -34,17 +34,7 @@ static tacit_status_t parse(tacit_publish_t *publish, tacit_error_t *err) {
   char *text = NULL;
   size_t n = 0;
   tacit_status_t status = tacit_file_read(publish->formula, MAX_BYTES, &text, &n, err);
-  for (size_t i = 0; i < publish->given.n_given && status == TACIT_OK; i++) {
-    if (strcmp(publish->given.given[i].setting->name, "set") == 0) {
-      status = tacit_program_constants_set(&constants, publish->given.given[i].text, err);
-    }
-  }
-  for (size_t i = 0; i < publish->given.n_given && status == TACIT_OK; i++) {
-    bool is_word = strcmp(publish->given.given[i].setting->name, "public") == 0;
-    status =
-        is_word ? tacit_program_constants_public(&constants, publish->given.given[i].text, err) : TACIT_OK;
-  }
-  TACIT_THEN(status, tacit_program_constants_check(&constants, err));
+  TACIT_THEN(status, tacit_request_constants(&publish->given, &constants, err));
   if (status == TACIT_OK) {
     status = tacit_population_parse(&publish->population, text, n, constants.items, constants.n, &why);
     if (status != TACIT_OK) {

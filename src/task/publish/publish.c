@@ -1,7 +1,6 @@
 /* A statistic from settings to the file: charge, release, settle. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -12,12 +11,15 @@
 #include "publish/publish_internal.h"
 #include "report/doubt.h"
 
+const tacit_setting_t *tacit_publish_settings(size_t *n) { return tacit_settings_of(TACIT_TASK_RELEASE, n); }
+
 tacit_status_t tacit_publish_new(tacit_publish_t **publish, const char *formula, tacit_error_t *err) {
   tacit_publish_t *new = *publish = tacit_alloc_zero(1, sizeof *new);
   if (new == NULL) {
     return tacit_error_memory(err);
   }
-  new->given.table = tacit_publish_settings(&new->given.n_table);
+  new->given = tacit_settings_for(TACIT_TASK_RELEASE);
+  new->request = (tacit_request_t){.task = "release", .what = "release", .units = "rows", .or_else = ""};
   new->limits = tacit_curator_settings_default();
   new->formula = formula != NULL ? tacit_strdup(formula) : NULL;
   if (formula != NULL && new->formula == NULL) {
@@ -43,7 +45,7 @@ void tacit_publish_free(tacit_publish_t *publish) {
   tacit_text_clear(&publish->unsettled);
   tacit_text_clear(&publish->warnings);
   tacit_free(publish->formula);
-  tacit_free(publish->query);
+  tacit_request_clear(&publish->request);
   tacit_free(publish->values);
   tacit_free(publish->scales);
   tacit_free(publish);
@@ -78,7 +80,6 @@ tacit_status_t tacit_publish_set_schema(tacit_publish_t *publish, const char *te
 /* ---- settings ---- */
 
 static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t *err) {
-  const char *out = tacit_publish_value(publish, "out");
   if (tacit_publish_value(publish, "epsilon") == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon",
                            "option --epsilon is needed; see tacit release --help");
@@ -87,56 +88,13 @@ static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
                            "option --statistic is needed: clamped-mean, counts, moments, score or margins");
   }
-  if (out != NULL && access(out, F_OK) == 0) {
-    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
-                           out);
-  }
-  return TACIT_OK;
-}
-
-static tacit_status_t check_ledger(const tacit_publish_t *publish, tacit_error_t *err) {
-  if (tacit_publish_value(publish, "ledger") == NULL) {
-    return tacit_settings_check_ledger(&publish->given, err);
-  }
-  return !publish->is_seeded
-             ? TACIT_OK
-             : tacit_error_set(
-                   err, TACIT_ERR_ARGUMENT, "ledger",
-                   "a seeded release is not private, so that no ledger can account for it: leave out "
-                   "--ledger");
-}
-
-static tacit_status_t check_query_n(const tacit_publish_t *publish, tacit_error_t *err) {
-  bool is_public = publish->n_public > 0 || publish->relation == TACIT_RELATION_ADD_REMOVE;
-  return is_public ? TACIT_OK
-                   : tacit_error_set(err, TACIT_ERR_ARGUMENT, "n-public",
-                                     "the number of rows that a query selects is private: say how many there "
-                                     "are, if that is public, with "
-                                     "--n-public N");
+  return tacit_settings_check_out(&publish->given, err);
 }
 
 static tacit_status_t read_query(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_settings_count(&publish->given, "n-public", &publish->n_public);
-  tacit_status_t status = tacit_data_query_settle(&publish->query, &publish->given, err);
-  return status == TACIT_OK && publish->query != NULL ? check_query_n(publish, err) : status;
-}
-
-/* A query must select as many rows as was said, where their number is public: a refusal would tell of one
- * that is private. */
-static tacit_status_t take_query(tacit_publish_t *publish, const tacit_table_t *table, tacit_error_t *err) {
-  memcpy(publish->query_hash, tacit_table_query_hash(table), sizeof publish->query_hash);
-  if (publish->query_hash[0] == '\0') {
-    return TACIT_OK;
-  }
-  tacit_status_t status = check_query_n(publish, err);
-  bool is_stated =
-      publish->relation == TACIT_RELATION_ADD_REMOVE || tacit_table_n_rows(table) == publish->n_public;
-  return status != TACIT_OK || is_stated
-             ? status
-             : tacit_error_set(err, TACIT_ERR_DATA, "n-public",
-                               "the query selects another number of rows than --n-public says: it is public "
-                               "and must be known beforehand; nothing was "
-                               "spent");
+  bool is_public = publish->n_public > 0 || publish->relation == TACIT_RELATION_ADD_REMOVE;
+  return tacit_request_read_query(&publish->request, &publish->given, is_public, err);
 }
 
 /* The statistic by its name, where no program says what it is. */
@@ -194,7 +152,7 @@ static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err
                                : "%s noise has epsilon alone: leave out --delta",
                            publish->mechanism);
   }
-  return check_ledger(publish, err);
+  return tacit_request_check_ledger(&publish->request, given, publish->is_seeded ? "a seeded" : NULL, err);
 }
 
 /* ---- records ---- */
@@ -221,7 +179,9 @@ static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_so
   tacit_records_t *records;
   tacit_status_t status = tacit_records_collect(&records, &table, source, publish->schema, publish->names,
                                                 publish->n_columns, &packer, &notes, err);
-  TACIT_THEN(status, take_query(publish, table, err));
+  TACIT_THEN(status, tacit_request_take_query(&publish->request, table,
+                                              publish->relation == TACIT_RELATION_ADD_REMOVE,
+                                              (double)publish->n_public, err));
   tacit_table_free(table);
   TACIT_THEN(status, publish->is_seeded
                          ? tacit_noise_new_seeded_not_private(&publish->noise, publish->seed, err)
@@ -301,15 +261,10 @@ static void put_swamped(tacit_publish_t *publish) {
 tacit_status_t tacit_publish_read_source(tacit_publish_t *publish, const tacit_data_source_t *source,
                                          tacit_error_t *err) {
   tacit_status_t status = settle_settings(publish, err);
-  tacit_data_source_t settled = tacit_data_source_settle(source, &publish->given, publish->query);
-  if (status == TACIT_OK && settled.path == NULL && settled.stream == NULL) {
-    status =
-        tacit_error_set(err, TACIT_ERR_ARGUMENT, "data", "option --data is needed; see tacit release --help");
-  }
+  tacit_data_source_t settled = tacit_request_source(&publish->request, source, &publish->given);
+  TACIT_THEN(status, tacit_request_check_source(&publish->request, &settled, err));
   if (status != TACIT_OK) {
-    if (source->stream != NULL && source->stream->release != NULL) {
-      source->stream->release(source->stream);
-    }
+    tacit_request_leave_source(source);
     return status;
   }
   publish->stage = TACIT_PUBLISH_STAGE_FAILED;
@@ -348,7 +303,7 @@ static void say_spent(tacit_publish_t *publish) {
     tacit_text_printf(to, "cost: epsilon %s at delta %s (relation %s, unit row)\n",
                       tacit_number_format(publish->epsilon, numbers[0]),
                       tacit_number_format(publish->delta, numbers[1]), tacit_publish_relation(publish));
-    if (publish->spend.id == 0) {
+    if (publish->request.spend.id == 0) {
       tacit_text_printf(to, TACIT_BUDGET_FORGOTTEN);
     }
   }

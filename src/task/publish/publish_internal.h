@@ -3,11 +3,11 @@
 #ifndef TACIT_PUBLISH_INTERNAL_H
 #define TACIT_PUBLISH_INTERNAL_H
 
-#include "base/settings.h"
 #include "base/text.h"
 #include "curator/curator.h"
 #include "formula/model.h"
 #include "program/program.h"
+#include "request/request.h"
 #include "tacit/account.h"
 #include "tacit/ledger.h"
 #include "tacit/publish.h"
@@ -31,8 +31,7 @@ struct tacit_publish {
   double epsilon, delta; /* delta 0: pure */
   bool is_seeded;
   size_t seed, n, n_public; /* n_public 0: not said */
-  char *query;              /* that records come from; NULL: from none */
-  char query_hash[TACIT_QUERY_HASH_SIZE];
+  tacit_request_t request;  /* query, spend */
   tacit_curator_settings_t limits;
   tacit_schema_t *schema;
   tacit_population_t *population;           /* of a program; else NULL */
@@ -52,7 +51,6 @@ struct tacit_publish {
   tacit_noise_t *noise;
   tacit_curator_t *curator;
   double *values, *scales;
-  tacit_reservation_t spend; /* id 0: nothing is reserved */
   tacit_text_t yaml, spent, unsettled, warnings;
 };
 

@@ -51,60 +51,32 @@ static tacit_event_t ledger_event(const tacit_publish_t *publish) {
   return event;
 }
 
-static void describe_spend(const tacit_publish_t *publish, tacit_text_t *purpose, tacit_text_t *artefact) {
-  const char *out = tacit_publish_value(publish, "out"), *text = tacit_publish_value(publish, "purpose");
-  if (text != NULL) {
-    tacit_text_printf(purpose, "%s", text);
-  } else {
-    tacit_text_printf(purpose, "release: %s", tacit_publish_what(publish));
-    for (size_t j = 0; j < publish->n_columns; j++) {
-      tacit_text_printf(purpose, " %s", publish->columns[j]->name);
-    }
-  }
-  tacit_text_put_path(artefact, out != NULL ? out : "");
-}
-
 tacit_status_t tacit_publish_reserve(tacit_publish_t *publish, tacit_error_t *err) {
-  const char *path = tacit_publish_value(publish, "ledger");
-  tacit_text_t purpose = {0}, artefact = {0};
-  tacit_ledger_t *ledger = NULL;
-  if (path == NULL) {
+  tacit_text_t purpose = {0};
+  if (tacit_publish_value(publish, "ledger") == NULL) {
     return TACIT_OK;
   }
-  describe_spend(publish, &purpose, &artefact);
+  tacit_text_printf(&purpose, "release: %s", tacit_publish_what(publish));
+  for (size_t j = 0; j < publish->n_columns; j++) {
+    tacit_text_printf(&purpose, " %s", publish->columns[j]->name);
+  }
   tacit_event_t event = ledger_event(publish);
-  tacit_spend_request_t request = {.data_id = tacit_publish_value(publish, "data-id"),
-                                   .query_hash = publish->query_hash,
-                                   .relation = publish->relation,
-                                   .unit = "row",
-                                   .max_rows = 1,
-                                   .purpose = purpose.data,
-                                   .artefact = artefact.data,
-                                   .events = &event,
-                                   .n_events = 1};
-  tacit_status_t status =
-      purpose.failed || artefact.failed ? tacit_error_memory(err) : tacit_ledger_open(&ledger, path, err);
-  TACIT_THEN(status, tacit_ledger_reserve(ledger, &request, &publish->spend, err));
-  tacit_ledger_close(ledger);
+  const tacit_spend_request_t spend = {.data_id = tacit_publish_value(publish, "data-id"),
+                                       .relation = publish->relation,
+                                       .unit = "row",
+                                       .max_rows = 1,
+                                       .events = &event,
+                                       .n_events = 1};
+  tacit_status_t status = purpose.failed ? tacit_error_memory(err)
+                                         : tacit_request_reserve(&publish->request, &publish->given,
+                                                                 purpose.data, spend, false, err);
   tacit_text_clear(&purpose);
-  tacit_text_clear(&artefact);
   return status;
 }
 
 void tacit_publish_settle(tacit_publish_t *publish) {
-  tacit_ledger_t *ledger;
-  tacit_error_t err;
   size_t n;
-  if (publish->spend.id == 0) {
-    return;
-  }
   tacit_budget_events(publish->budget, &n);
   tacit_event_t event = ledger_event(publish);
-  tacit_status_t status = tacit_ledger_open(&ledger, tacit_publish_value(publish, "ledger"), &err);
-  TACIT_THEN(status, tacit_ledger_settle(ledger, &publish->spend, &event, n > 0, &err));
-  tacit_ledger_close(ledger);
-  if (status != TACIT_OK) {
-    tacit_text_printf(&publish->unsettled,
-                      "warning: the ledger keeps all that was reserved for this release: %s\n", err.message);
-  }
+  tacit_request_settle(&publish->request, &publish->given, &event, n > 0, &publish->unsettled);
 }

@@ -2,11 +2,19 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/settings.h"
+#include "settings/settings.h"
+#include "tacit/random.h"
+
+tacit_settings_t tacit_settings_for(tacit_task_t task) {
+  tacit_settings_t settings = {0};
+  settings.table = tacit_settings_of(task, &settings.n_table);
+  return settings;
+}
 
 /* `name` with underscores for hyphens is that of the setting? */
 static bool is_named(const tacit_setting_t *setting, const char *name) {
@@ -17,8 +25,8 @@ static bool is_named(const tacit_setting_t *setting, const char *name) {
   return name[i] == '\0' && setting->name[i] == '\0';
 }
 
-static const tacit_setting_t *find(const tacit_settings_t *settings, const char *name,
-                                   tacit_nearest_t *nearest) {
+static const tacit_setting_t *find_spelled(const tacit_settings_t *settings, const char *name,
+                                           tacit_nearest_t *nearest) {
   for (size_t i = 0; i < settings->n_table; i++) {
     if (is_named(&settings->table[i], name)) {
       return &settings->table[i];
@@ -101,7 +109,7 @@ tacit_status_t tacit_settings_set(tacit_settings_t *settings, const char *name, 
                                   tacit_error_t *err) {
   tacit_nearest_t nearest = {.name = name};
   char hint[TACIT_HINT_SIZE];
-  const tacit_setting_t *setting = find(settings, name, &nearest);
+  const tacit_setting_t *setting = find_spelled(settings, name, &nearest);
   if (setting == NULL) {
     return tacit_error_set(err, TACIT_ERR_UNKNOWN, name, "no setting '%s'%s", name,
                            tacit_nearest_hint(&nearest, hint));
@@ -120,6 +128,11 @@ tacit_status_t tacit_settings_set(tacit_settings_t *settings, const char *name, 
     forget(settings, setting);
     return TACIT_OK;
   }
+  return tacit_settings_add(settings, setting, text, err);
+}
+
+tacit_status_t tacit_settings_add(tacit_settings_t *settings, const tacit_setting_t *setting,
+                                  const char *text, tacit_error_t *err) {
   tacit_given_t *grown = tacit_realloc(settings->given, settings->n_given + 1, sizeof *grown);
   if (grown == NULL) {
     return tacit_error_memory(err);
@@ -141,27 +154,48 @@ void tacit_settings_clear(tacit_settings_t *settings) {
   *settings = (tacit_settings_t){0};
 }
 
-bool tacit_settings_has(const tacit_settings_t *settings, const char *name) {
-  for (size_t i = 0; i < settings->n_given; i++) {
-    if (strcmp(settings->given[i].setting->name, name) == 0) {
-      return true;
+const tacit_setting_t *tacit_settings_find(const tacit_settings_t *settings, const char *name) {
+  for (size_t i = 0; i < settings->n_table; i++) {
+    if (strcmp(settings->table[i].name, name) == 0) {
+      return &settings->table[i];
     }
   }
-  return false;
+  return NULL;
 }
 
-const char *tacit_settings_text(const tacit_settings_t *settings, const char *name) {
+/* The last text given; NULL: none. */
+static const char *given_text(const tacit_settings_t *settings, const char *name) {
   for (size_t i = settings->n_given; i-- > 0;) {
     if (strcmp(settings->given[i].setting->name, name) == 0) {
       return settings->given[i].text;
     }
   }
-  for (size_t i = 0; i < settings->n_table; i++) {
-    if (strcmp(settings->table[i].name, name) == 0) {
-      return settings->table[i].fallback;
+  return NULL;
+}
+
+bool tacit_settings_has(const tacit_settings_t *settings, const char *name) {
+  return given_text(settings, name) != NULL;
+}
+
+const char *tacit_settings_text(const tacit_settings_t *settings, const char *name) {
+  const char *text = given_text(settings, name);
+  const tacit_setting_t *setting = text == NULL ? tacit_settings_find(settings, name) : NULL;
+  return setting != NULL ? setting->fallback : text;
+}
+
+const char *tacit_settings_next(const tacit_settings_t *settings, const char *name, size_t *i) {
+  while (*i < settings->n_given) {
+    const tacit_given_t *given = &settings->given[(*i)++];
+    if (strcmp(given->setting->name, name) == 0) {
+      return given->text;
     }
   }
   return NULL;
+}
+
+tacit_status_t tacit_settings_check(const tacit_settings_t *settings, const char *name, tacit_error_t *err) {
+  const char *text = tacit_settings_text(settings, name);
+  return text != NULL ? check_number(tacit_settings_find(settings, name), text, err) : TACIT_OK;
 }
 
 void tacit_settings_number(const tacit_settings_t *settings, const char *name, double *x) {
@@ -180,23 +214,29 @@ void tacit_settings_count(const tacit_settings_t *settings, const char *name, si
 
 size_t tacit_settings_choice(const tacit_settings_t *settings, const char *name) {
   const char *text = tacit_settings_text(settings, name);
-  for (size_t i = 0; text != NULL && i < settings->n_table; i++) {
-    const tacit_setting_t *setting = &settings->table[i];
-    for (size_t k = 0; strcmp(setting->name, name) == 0 && setting->choices[k] != NULL; k++) {
-      if (strcmp(setting->choices[k], text) == 0) {
-        return k;
-      }
-    }
+  const char *const *choices = tacit_settings_find(settings, name)->choices;
+  size_t k = 0;
+  while (text != NULL && choices[k] != NULL && strcmp(choices[k], text) != 0) {
+    k++;
   }
-  return 0; /* the table checked it */
+  return text != NULL && choices[k] != NULL ? k : 0; /* the table checked it */
 }
 
-tacit_status_t tacit_settings_check_ledger(const tacit_settings_t *settings, tacit_error_t *err) {
-  const char *orphan = tacit_settings_text(settings, "ledger") != NULL ? NULL
-                       : tacit_settings_has(settings, "data-id")       ? "data-id"
-                       : tacit_settings_has(settings, "purpose")       ? "purpose"
-                                                                       : NULL;
-  return orphan == NULL
+tacit_status_t tacit_settings_key(const tacit_settings_t *settings, unsigned char key[32],
+                                  tacit_error_t *err) {
+  size_t seed = 0;
+  if (!tacit_settings_has(settings, "seed")) {
+    return tacit_rng_key_from_system(key, err);
+  }
+  tacit_settings_count(settings, "seed", &seed);
+  tacit_rng_key_from_seed(key, seed);
+  return TACIT_OK;
+}
+
+tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, tacit_error_t *err) {
+  const char *out = tacit_settings_text(settings, "out");
+  return out == NULL || access(out, F_OK) != 0
              ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_ARGUMENT, orphan, "--%s only goes with --ledger", orphan);
+             : tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
+                               out);
 }
