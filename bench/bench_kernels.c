@@ -18,8 +18,15 @@
 #include "models/models.h"
 
 /* PASS_STEP: ratios of a chain's steps, the log-likelihoods of one end being kept. PASS_NORMS: what opening a
- * curator computes. */
-typedef enum pass_kind { PASS_GRADIENT, PASS_RATIO, PASS_STEP, PASS_UNITS, PASS_NORMS } pass_kind_t;
+ * curator computes. PASS_UNITS: of persons of 4 rows; PASS_MIXED: of 1 to 8. */
+typedef enum pass_kind {
+  PASS_GRADIENT,
+  PASS_RATIO,
+  PASS_STEP,
+  PASS_UNITS,
+  PASS_MIXED,
+  PASS_NORMS
+} pass_kind_t;
 
 typedef struct pass_case {
   const char *name;
@@ -77,7 +84,7 @@ static run_t open_run(tacit_records_t *records, const tacit_record_model_t *mode
   settings.clip_bound_grad = sqrt((double)model->dim);
   settings.clip_bound_ratio = 2 * sqrt((double)model->dim);
   settings.n_threads = c->n_threads;
-  settings.max_unit_rows = c->kind == PASS_UNITS ? 4 : 1;
+  settings.max_unit_rows = c->kind == PASS_UNITS ? 4 : c->kind == PASS_MIXED ? 8 : 1;
   run_t run = {.n_theta = c->n_theta, .kind = c->kind};
   bench_require(tacit_curator_new_exposed(&run.curator, records, model, &settings, &err), &err);
   run.curator->kept.limit = c->kind == PASS_STEP ? TACIT_KEPT_BYTES : 0;
@@ -181,6 +188,21 @@ static bench_work_t work_of(const pass_case_t *c) {
   return c->kind == PASS_NORMS ? norms_work(c) : is_ratio ? ratio_work(c) : gradient_work(c);
 }
 
+static void make_persons(tacit_records_t *records, const pass_case_t *c) {
+  tacit_error_t err;
+  uint64_t state = 7;
+  size_t n_units = 0, *offsets = calloc(c->n + 1, sizeof *offsets);
+  bench_require(offsets != NULL ? TACIT_OK : tacit_error_memory(&err), &err);
+  while (offsets[n_units] < c->n) {
+    size_t n_rows = c->kind == PASS_UNITS ? 4 : 1 + (size_t)(8 * bench_uniform(&state)),
+           left = c->n - offsets[n_units];
+    offsets[n_units + 1] = offsets[n_units] + (n_rows < left ? n_rows : left);
+    n_units++;
+  }
+  bench_require(tacit_records_set_units(records, offsets, n_units, &err), &err);
+  free(offsets);
+}
+
 static void bench_linear(const pass_case_t *c) {
   tacit_glm_kernel_t kernel = {c->family, c->n_features, c->n_linear, 0, c->family == TACIT_FAMILY_GAUSSIAN,
                                false};
@@ -196,16 +218,8 @@ static void bench_linear(const pass_case_t *c) {
                                 .residual_blocks = tacit_glm_functions()->residual_blocks,
                                 .ctx = &kernel};
   tacit_records_t *records = make_records(c->n, c->n_features + 1, c->n_linear + 1);
-  if (c->kind == PASS_UNITS) {
-    tacit_error_t err;
-    size_t n_units = c->n / 4, *offsets = calloc(n_units + 1, sizeof *offsets);
-    for (size_t u = 0; offsets != NULL && u <= n_units; u++) {
-      offsets[u] = 4 * u;
-    }
-    bench_require(offsets != NULL ? tacit_records_set_units(records, offsets, n_units, &err)
-                                  : tacit_error_memory(&err),
-                  &err);
-    free(offsets);
+  if (c->kind == PASS_UNITS || c->kind == PASS_MIXED) {
+    make_persons(records, c);
   }
   measure(records, &model, c, work_of(c));
 }
@@ -279,6 +293,9 @@ int main(int argc, char **argv) {
       {"poisson gradient", TACIT_FAMILY_POISSON, 200000, 20, 1, 1, 1, PASS_GRADIENT},
       {"linear gradient", TACIT_FAMILY_GAUSSIAN, 200000, 20, 1, 1, 1, PASS_GRADIENT},
       {"logistic gradient, persons of 4 rows", logistic, 100000, 10, 1, 1, 1, PASS_UNITS},
+      {"logistic gradient, persons of 1 to 8 rows", logistic, 100000, 10, 1, 1, 1, PASS_MIXED},
+      {"logistic gradient, persons of 1 to 8 rows", logistic, 100000, 10, 1, 4, 1, PASS_MIXED},
+      {"logistic gradient, persons of 1 to 8 rows", logistic, 100000, 50, 1, 1, 1, PASS_MIXED},
       {"logistic log ratio", logistic, 100000, 10, 1, 1, 1, PASS_RATIO},
       {"logistic log ratio, one end kept", logistic, 100000, 10, 1, 1, 1, PASS_STEP},
       {"logistic log ratio", logistic, 1000000, 50, 1, 4, 1, PASS_RATIO},

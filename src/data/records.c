@@ -193,6 +193,12 @@ const float *tacit_records_block(const tacit_records_t *records, size_t b) {
   return records->data + b * records->n_columns * TACIT_BLOCK;
 }
 
+float *tacit_records_edit(tacit_records_t *records, size_t b) {
+  return records->data + b * records->n_columns * TACIT_BLOCK;
+}
+
+size_t *tacit_records_edit_units(tacit_records_t *records) { return records->unit_offsets; }
+
 const size_t *tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units) {
   *n_units = records->unit_offsets != NULL ? records->n_units : records->n;
   return records->unit_offsets;

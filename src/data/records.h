@@ -112,6 +112,11 @@ size_t tacit_records_n_blocks(const tacit_records_t *records);
 /** Block b, shape (n_columns, 16); borrowed. */
 const float *tacit_records_block(const tacit_records_t *records, size_t b);
 
+/** The same, and the offsets of units below, to be changed: by who holds the records, who keeps them in step.
+ */
+float *tacit_records_edit(tacit_records_t *records, size_t b);
+size_t *tacit_records_edit_units(tacit_records_t *records);
+
 /** Unit offsets or NULL when every record is its own unit. */
 const size_t *tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units);
 #endif

@@ -45,11 +45,16 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       .n_points = 1, .dim = 12, .n_rows = 2, .n_pieces = 2, .pieces = gathered, .n_features = 5, .scale = 1};
   support_rng_t rng = {21};
   for (int round = 0; round < 3000; round++) {
-    float block[5 * 16], residual[12 * 16], norms[16];
+    enum { n_layers = 3 };
+    float block[5 * 16], residual[12 * 16], norms[16], layers[n_layers * 12 * 16];
+    uint64_t n_non_finite[3];
     double log_lik[32], ends[2][3][16];
     for (size_t i = 0; i < 12 * 16; i++) {
       residual[i] = (float)(support_normal(&rng) * (round % 4 == 0 ? 1e30 : 1));
       block[i % 80] = (float)support_uniform(&rng, -1, 1);
+    }
+    for (size_t i = 0; i < n_layers * 12 * 16; i++) {
+      layers[i] = (float)(support_normal(&rng) * (round % 4 == 0 && i % 101 == 0 ? 1e30 : 0.4));
     }
     for (size_t lane = 0; lane < 16; lane++) {
       norms[lane] = lane == 7 && round % 3 == 0 ? NAN : 2.3f;
@@ -68,19 +73,16 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       for (size_t i = 0; i < 3; i++) {
         tables[t]->vectors(all[i], 5, 1, block, norms, &lattice, residual, lanes[t], &notes);
       }
-      float x[16 * 8 + 8] = {0}, turned[16 * 16 + 8] = {0};
-      double sums[24] = {0};
-      tables[t]->turn(5, block, norms, 8, x);
-      tables[t]->turn(12, residual, norms, 16, turned);
       for (size_t i = 0; i < 3; i++) {
-        tacit_own_t own = {
-            6, 8, 16, x + 3 * 8, turned + 3 * 16, (double)lattice.scale_in, (double)lattice.scale_out};
-        int64_t k[12 * 16] = {0};
-        grids[t]->unit(all[i], &own, sums, NULL, &notes);
-        grids[t]->unit(all[i], &own, sums, k, &notes);
-        for (size_t j = 0; j < 12; j++) {
-          lanes64[t][24 * i + j] += k[16 * j];
-        }
+        tacit_layers_t group = {
+            n_layers, 5, layers, layers, (double)lattice.scale_in, (double)lattice.scale_out};
+        double sums[12 * 16] = {0};
+        int32_t k[12 * 16] = {0};
+        grids[t]->units(all[i], &group, sums, NULL, &notes);
+        grids[t]->units(all[i], &group, sums, k, &notes);
+        k[round % 192] *= round % 5 == 0 ? 3 : 1; /* some are too long */
+        tables[t]->units(16 - (size_t)round % 3, 12, 0x1p20, k, lanes[t], &notes);
+        n_non_finite[t] = notes.n_non_finite;
       }
       grids[t]->exposed(&linear, block, norms, residual, lanes64[t]);
       for (size_t end = 0; end < 2; end++) {
@@ -96,6 +98,7 @@ static void test_lattice_kernels_same_integers_on_every_instruction_set(void **s
       assert_memory_equal(lanes[t], lanes[0], sizeof lanes[0]);
       assert_memory_equal(lanes64[t], lanes64[0], sizeof lanes64[0]);
       assert_memory_equal(unclipped[t], unclipped[0], sizeof unclipped[0]);
+      assert_true(n_non_finite[t] == n_non_finite[0]);
     }
   }
 }

@@ -42,12 +42,13 @@ static float any_float(uint64_t draw) {
 
 typedef struct data {
   size_t n_units, n_rows[MAX_UNITS];
+  size_t usual; /* records of most units, so that they lie in lanes; 0: any */
   double rows[MAX_UNITS][MAX_ROWS][N_COLUMNS];
   bool is_left_out[MAX_UNITS][MAX_ROWS];
 } data_t;
 
 static inline void any_unit(data_t *data, size_t u, size_t max_rows, bool is_wild) {
-  data->n_rows[u] = 1 + bits() % max_rows;
+  data->n_rows[u] = data->usual > 0 && bits() % 32 != 0 ? data->usual : 1 + bits() % max_rows;
   for (size_t t = 0; t < max_rows; t++) {
     data->is_left_out[u][t] = false;
     for (size_t j = 0; j < N_COLUMNS; j++) {
@@ -70,13 +71,17 @@ typedef enum lie {
   COUNTER,                /* at how often it was called */
   LAST,                   /* at the block before */
   RUN,                    /* at the next of the blocks that it is shown together */
+  BESIDE,                 /* of units in lanes: at the second record of the unit beside it */
+  LAYERS,                 /* at how many records its neighbours have */
+  WHOLE,                  /* at the whole numbers of the unit beside it */
+  GROUP,                  /* at the group before */
   N_LIES
 } lie_t;
 
 typedef struct liar {
   lie_t lie;
   size_t n_calls;
-  float last;
+  float last, last_of_group;
   double scale; /* of what an honest one writes */
 } liar_t;
 
@@ -143,44 +148,75 @@ static void vector_rows(const void *ctx, const float *block, size_t n_blocks, si
   }
 }
 
-/* The sum of a unit's numbers, clipped; or one that is not, is none, or is any. */
-static void vector_unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
-                        tacit_door_notes_t *notes) {
-  const size_t stride = tacit_door_padded(of->dim);
-  (void)notes;
-  for (size_t at = 0; k == NULL && at < of->n_points * own->n; at++) {
-    const float *x = own->x + at % own->n * own->x_width,
-                *row = own->rows + at % own->n * own->rows_width + at / own->n * of->n_rows;
-    double *sum = sums + at / own->n * stride;
-    for (const tacit_piece_t *p = of->pieces; p < of->pieces + of->n_pieces; p++) {
-      size_t place = p->kind == TACIT_PIECE_GATHER
-                         ? (size_t)fmax(fmin(x[p->column] - p->first, (double)p->n - 1), 0)
-                         : 0;
-      for (size_t j = 0; j < (p->kind == TACIT_PIECE_GATHER ? 1 : p->n); j++) {
-        double value = p->kind == TACIT_PIECE_LINEAR ? (double)row[p->row] * (double)x[p->column + j]
-                                                     : (double)row[p->row + j];
-        sum[p->parameter + place * p->stride + j] += value * own->scale;
-      }
+/* What a unit's record adds to its own sums. */
+static void add_record(const tacit_vectors_t *of, const tacit_layers_t *layers, size_t point, size_t t,
+                       size_t lane, double *sums) {
+  const float *x = layers->x + t * layers->n_columns * 16 + lane,
+              *row = layers->rows + (t * of->n_points + point) * of->n_rows * 16 + lane;
+  for (const tacit_piece_t *p = of->pieces; p < of->pieces + of->n_pieces; p++) {
+    size_t place = p->kind == TACIT_PIECE_GATHER
+                       ? (size_t)fmax(fmin(x[p->column * 16] - p->first, (double)p->n - 1), 0)
+                       : 0;
+    for (size_t j = 0; j < (p->kind == TACIT_PIECE_GATHER ? 1 : p->n); j++) {
+      double value = p->kind == TACIT_PIECE_LINEAR
+                         ? (double)row[p->row * 16] * (double)x[(p->column + j) * 16]
+                         : (double)row[(p->row + j) * 16];
+      sums[(p->parameter + place * p->stride + j) * 16 + lane] += value * layers->scale;
     }
   }
-  for (size_t at = 0; k != NULL && at < of->n_points; at++, sums += stride) {
-    double square = 0;
-    for (size_t j = 0; j < of->dim; j++) {
-      square += sums[j] * sums[j];
+}
+
+/* The sums of a unit's numbers, clipped; or one that is not, is none, or is any. */
+static void end_unit(const tacit_vectors_t *of, const tacit_layers_t *layers, const double *sums,
+                     int32_t *k) {
+  double square = 0;
+  for (size_t j = 0; j < of->dim; j++) {
+    square += sums[j * 16] * sums[j * 16];
+  }
+  uint64_t
+      kind; /* of a lie: clipped; three times too long, which is less than whole numbers hold; as it came */
+  memcpy(&kind, &square, sizeof kind);
+  kind = liar.lie == WILD && square > 1e-200 && square <= DBL_MAX ? kind % 3 : 0;
+  double factor = !(square <= DBL_MAX) ? 0
+                                       : layers->most * (kind == 1 ? 3 : 1) /
+                                             (kind == 1 || (square > 1 && kind == 0) ? sqrt(square) : 1);
+  for (size_t j = 0; j < of->dim; j++) {
+    double whole = factor > 0 ? sums[j * 16] * factor : 0;
+    k[j * 16] = (int32_t)fmax(fmin(whole, INT32_MAX), -INT32_MAX);
+  }
+  k[0] = kind == 2 && square > 1e6 ? INT32_MIN : k[0];
+  k[0] = liar.lie == WILD && !(square <= DBL_MAX) ? 3 << 20 : k[0];
+  k[0] = liar.lie == WILD && square <= 0 ? 1 << 20 : k[0]; /* also where no unit is */
+}
+
+/* As the lie would have it; `sums` and `k` of the first number of the first point. */
+static void lie_of_units(const tacit_layers_t *layers, double *sums, int32_t *k) {
+  for (size_t lane = 0; k == NULL && lane < 16; lane++) {
+    if (liar.lie == BESIDE && layers->n > 1) {
+      sums[lane] += (double)layers->x[layers->n_columns * 16 + (lane ^ 1)];
+    } else if (liar.lie == LAYERS) {
+      sums[lane] += 0.1 * (double)layers->n;
+    } else if (liar.lie == GROUP) {
+      sums[lane] += (double)liar.last_of_group;
     }
-    uint64_t
-        kind; /* of a lie: clipped; three times too long, which is less than whole numbers hold; as it came */
-    memcpy(&kind, &square, sizeof kind);
-    kind = liar.lie == WILD && square > 1e-200 && square <= DBL_MAX ? kind % 3 : 0;
-    double factor = !(square <= DBL_MAX) ? 0
-                                         : own->most * (kind == 1 ? 3 : 1) /
-                                               (kind == 1 || (square > 1 && kind == 0) ? sqrt(square) : 1);
-    for (size_t j = 0; j < of->dim; j++) {
-      double whole = factor > 0 ? sums[j] * factor : 0;
-      k[at * of->dim + j] = (int64_t)fmax(fmin(whole, 0x1p60), -0x1p60);
-      sums[j] = 0;
-    }
-    k[at * of->dim] = kind == 2 && square > 1e6 ? INT64_MIN : k[at * of->dim];
+  }
+  liar.last_of_group = k == NULL && liar.lie == GROUP ? layers->x[15] : liar.last_of_group;
+}
+
+static void vector_units(const tacit_vectors_t *of, const tacit_layers_t *layers, double *sums, int32_t *k,
+                         tacit_door_notes_t *notes) {
+  const size_t n = of->dim * 16;
+  (void)notes;
+  lie_of_units(layers, sums, k);
+  for (size_t i = 0; k == NULL && i < of->n_points * layers->n * 16; i++) {
+    size_t lane = i % 16, t = i / 16 % layers->n, point = i / 16 / layers->n;
+    add_record(of, layers, point, t, lane, sums + point * n);
+  }
+  for (size_t i = 0; k != NULL && i < of->n_points * 16; i++) {
+    end_unit(of, layers, sums + i / 16 * n + i % 16, k + i / 16 * n + i % 16);
+  }
+  for (size_t lane = 0; k != NULL && liar.lie == WHOLE && lane < 15; lane++) {
+    k[lane] = k[lane + 1];
   }
 }
 

@@ -3,8 +3,8 @@
  * release, nor of those beside a unit's own. Workspaces are filled with rubbish between releases, and the
  * sums must not notice.
  *
- * Mutations tried, each of which fails here: rows, values, scratch or sums of a unit not cleared; a unit
- * shown its neighbour; what an earlier release left.
+ * Mutations tried, each of which fails here: rows, values, scratch, sums or whole numbers of units not
+ * cleared; a unit shown its neighbour; what an earlier release left.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "door/door_internal.h"
 #include "testing.h"
 
-enum { N_UNITS = 40, ROWS = 3, N_NUMBERS = 64 };
+enum { N_UNITS = 3000 /* several groups a range */, ROWS = 3, N_NUMBERS = 64 };
 
 typedef enum fault { NONE, KEEPS_SUMS, READS_AROUND, WRITES_HALF, READS_SCRATCH, N_FAULTS } fault_t;
 
@@ -29,17 +29,18 @@ static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_
   }
 }
 
-static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
-                 tacit_door_notes_t *notes) {
+static void units(const tacit_vectors_t *of, const tacit_layers_t *layers, double *sums, int32_t *k,
+                  tacit_door_notes_t *notes) {
   (void)of, (void)notes;
-  for (size_t i = 0; k == NULL && i < own->n; i++) {
-    double x = (double)own->x[i * own->x_width] +
-               (fault == READS_AROUND ? 100 * (double)own->x[(i + 1) * own->x_width] : 0);
-    sums[0] += x * (double)own->rows[i * own->rows_width] * own->scale;
+  for (size_t i = 0; k == NULL && i < layers->n * 16; i++) {
+    double x = (double)layers->x[i / 16 * layers->n_columns * 16 + i % 16];
+    sums[i % 16] += x * (double)layers->rows[i] * layers->scale;
   }
-  if (k != NULL) {
-    k[0] = (int64_t)(fmax(fmin(sums[0], 1), -1) * own->most);
-    sums[0] = fault == KEEPS_SUMS ? sums[0] : 0;
+  for (size_t lane = 0; k != NULL && lane < 16; lane++) {
+    if (fault != WRITES_HALF || sums[lane] > 0) {
+      k[lane] = (int32_t)(fmax(fmin(sums[lane], 1), -1) * layers->most);
+    }
+    sums[lane] = fault == KEEPS_SUMS ? sums[lane] : 0;
   }
 }
 
@@ -72,7 +73,7 @@ static tacit_door_t *door_of(size_t n_units, double x, bool has_units) {
   }
   assert_ok(tacit_records_new(&records, offsets[n_units], 2, &err), err);
   for (size_t i = 0; i < offsets[n_units]; i++) {
-    double row[2] = {i == 1 ? x : 0.001 * (double)(i % 7) - 0.003, 1};
+    double row[2] = {i == 1 ? x : 0.001 * (double)(i % 7) - 0.0065, 1};
     tacit_records_set(records, i, row);
   }
   if (has_units) {
@@ -108,7 +109,7 @@ static void sums_of(double x, bool has_units, int byte, double sums[3]) {
                              .n_blocks = 2,
                              .pieces = &piece,
                              .rows = rows,
-                             .unit = unit,
+                             .units = units,
                              .points = &point,
                              .scale = 1,
                              .clip = 1,
@@ -189,7 +190,7 @@ static void test_nothing_is_left_of_the_release_before(void **unused) {
                              .n_blocks = 1,
                              .pieces = &piece,
                              .rows = no_rows,
-                             .unit = unit,
+                             .units = units,
                              .points = &point,
                              .scale = 1,
                              .clip = 1,

@@ -179,6 +179,28 @@ static void test_noise_that_cannot_be_drawn(void **unused) {
   }
 }
 
+/* Less at every call, and never above 0. */
+static void ever_less(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k) {
+  static int64_t n_calls;
+  (void)ctx, (void)n_rows, (void)x, (void)work;
+  k[0] = -1 - n_calls++ % 5;
+}
+
+/* Their bits are those of numbers that are none, which all are one. */
+static void test_negative_numbers_that_change_are_caught(void **unused) {
+  (void)unused;
+  tacit_error_t err;
+  double out, scale;
+  tacit_units_t units = {.shape = {TACIT_SHAPE_BOX, 1, 0, -9, 9, 0}, .unit = ever_less, .label = "test"};
+  box_t box = box_of(NULL);
+  size_t n_events;
+  assert_int_equal(tacit_door_release_units(box.door, &units, TACIT_DOOR_GAUSSIAN, 1, &out, &scale, &err),
+                   TACIT_ERR_SENSITIVITY);
+  tacit_budget_events(box.budget, &n_events);
+  assert_int_equal(n_events, 0);
+  clear(&box);
+}
+
 static void test_decisions_out_of_range(void **unused) {
   (void)unused;
   static const size_t at = 0, none = SIZE_MAX;
@@ -231,6 +253,7 @@ int main(void) {
       cmocka_unit_test(test_sizes_of_vectors),
       cmocka_unit_test(test_long_vectors_are_as_short_as_is_said),
       cmocka_unit_test(test_noise_that_cannot_be_drawn),
+      cmocka_unit_test(test_negative_numbers_that_change_are_caught),
       cmocka_unit_test(test_decisions_out_of_range),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,9 @@
  * left out for cells and squares, a column for products; clips twice as wide, of records and of units; norms
  * that are no number let through; the lattice rounded up; the length of the first vector of several taken for
  * all, a block that is none added to the first; lanes past the last record counted; a unit's whole numbers
- * taken as they come; the probe left out, or one of its questions; neighbouring pieces of all features of
+ * taken as they come; those of lanes without a unit counted; a copy's rows left where no record counts;
+ * blocks with such a record shown as they lie; the probe left out, or one of its questions; units in lanes
+ * asked for one record alone, or for equally many layers each time; neighbouring pieces of all features of
  * which the last alone counts; features outside of the known norm taken as 1 long; sums of a part in 64 bits.
  */
 #include "contributions.h"
@@ -109,7 +111,7 @@ static tacit_status_t make(tacit_door_t *door, const setting_t *s, result_t *r, 
                              .n_features = n_features(s),
                              .n_blocks = 3,
                              .rows = vector_rows,
-                             .unit = vector_unit,
+                             .units = vector_units,
                              .ctx = &vectors_of[which].n_rows,
                              .points = points,
                              .scale = 1,
@@ -248,6 +250,7 @@ static double neighbours(const setting_t *s, bool is_wild) {
   static data_t data, other;
   bool is_substitute = s->relation == TACIT_RELATION_SUBSTITUTE;
   data.n_units = 2 + bits() % (MAX_UNITS - 2);
+  data.usual = bits() % 2 * (1 + bits() % s->max_rows);
   for (size_t u = 0; u < data.n_units; u++) {
     any_unit(&data, u, s->max_rows, is_wild);
   }
@@ -271,8 +274,8 @@ static bool is_possible(const setting_t *s) {
   bool is_fast = s->what <= SCALARS;
   return (s->rate >= 1 || (s->what <= SCALARS && s->max_rows == 1)) &&
          (s->max_rows == 1 || s->what != PRODUCT) && (s->lie < N_HARMLESS || is_fast || s->what == PRODUCT) &&
-         (s->lie != RUN ||
-          s->what <= SCALARS); /* a unit's function is shown no other records, and has no lanes */
+         (s->lie != RUN || s->what <= SCALARS) && /* a unit's function is shown no other records */
+         (s->lie < BESIDE || (s->what <= DENSE && s->max_rows > 1)); /* those of units in lanes */
 }
 
 static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) {
@@ -362,6 +365,7 @@ static void test_a_record_left_out_adds_what_one_that_is_not_there_adds(void **u
         continue;
       }
       data.n_units = 2 + bits() % (MAX_UNITS - 2);
+      data.usual = bits() % 2 * (1 + bits() % s.max_rows);
       for (size_t u = 0; u < data.n_units; u++) {
         any_unit(&data, u, s.max_rows, s.lie == WILD);
       }

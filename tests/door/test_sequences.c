@@ -30,14 +30,16 @@ enum {
 
 typedef struct units {
   size_t n, n_rows[MOST_UNITS];
+  size_t usual; /* records of most units; 0: any */
   double x[MOST_UNITS][MOST_ROWS][N_COLUMNS];
 } units_t;
 
 static size_t below(size_t n) { return (size_t)(bits() % n); }
 
 static void any_rows(units_t *units, size_t u, size_t max_rows, bool is_wild) {
-  units->n_rows[u] = max_rows == 1   ? 1
-                     : below(4) != 0 ? 1 + below(2)
+  units->n_rows[u] = max_rows == 1                        ? 1
+                     : units->usual > 0 && below(32) != 0 ? units->usual
+                     : below(4) != 0                      ? 1 + below(2)
                                      : 1 + below(below(16) == 0 ? max_rows : SOME_ROWS) - below(2);
   for (size_t t = 0; t < units->n_rows[u]; t++) {
     for (size_t j = 0; j < N_COLUMNS; j++) {
@@ -95,16 +97,12 @@ static void rows(const void *ctx, const float *block, size_t n_blocks, size_t n_
   }
 }
 
-static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
-                 tacit_door_notes_t *notes) {
-  const size_t n_sums = of->n_points * tacit_door_padded(of->dim);
-  double was[64];
-  if (lie == AROUND && k == NULL) {
-    sums[0] +=
-        100 * (double)(own->x[own->n * own->x_width] + own->rows[own->n * own->rows_width]) * own->scale;
-  }
+static void group(const tacit_vectors_t *of, const tacit_layers_t *layers, double *sums, int32_t *k,
+                  tacit_door_notes_t *notes) {
+  const size_t n_sums = of->n_points * of->dim * 16;
+  double was[4 * 6 * 16];
   memcpy(was, sums, n_sums * sizeof *sums);
-  vector_unit(of, own, sums, k, notes);
+  vector_units(of, layers, sums, k, notes);
   if (lie == KEEPS && k != NULL) {
     memcpy(sums, was, n_sums * sizeof *sums);
   }
@@ -241,7 +239,7 @@ static tacit_status_t vectors_step(tacit_door_t *door, const step_t *s, outcome_
                         .n_features = door->settings.n_features,
                         .n_blocks = s->n_blocks,
                         .rows = rows,
-                        .unit = unit,
+                        .units = group,
                         .ctx = &vectors_of[which].n_rows,
                         .points = points,
                         .scale = s->scale,
@@ -475,7 +473,7 @@ static double distance(const outcome_t *a, const outcome_t *b) {
 }
 
 static units_t any_units(const sequence_t *q) {
-  units_t units = {.n = below(MOST_UNITS + 1)};
+  units_t units = {.n = below(MOST_UNITS + 1), .usual = below(2) * (1 + below(20))};
   bool is_wild = below(3) == 0;
   for (size_t u = 0; u < units.n; u++) {
     any_rows(&units, u, q->has_persons ? MOST_ROWS : 1, is_wild);

@@ -306,7 +306,7 @@ static tacit_status_t check_product(tacit_door_t *door, const tacit_door_product
   tacit_sizes_t sizes = sizes_of(of);
   tacit_probed_t probed = {door, of, &sizes};
   tacit_status_t status = tacit_door_reserve(door, &sizes, err);
-  return TACIT_THEN(status, tacit_door_probe(&probed, probe_lanes, 2 * of->dim + 1, sizeof(int64_t), err));
+  return TACIT_THEN(status, tacit_door_probe(&probed, probe_lanes, 2 * of->dim + 1, TACIT_PROBE_WHOLE, err));
 }
 
 /* proofs/Decisions.v: product_moves */

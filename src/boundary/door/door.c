@@ -62,7 +62,8 @@ tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, taci
     return tacit_error_memory(err);
   }
   *door = (tacit_door_t){.records = records, .budget = budget, .noise = noise, .settings = *settings};
-  door->unit_offsets = tacit_records_unit_offsets(records, &door->n_units);
+  (void)tacit_records_unit_offsets(records, &door->n_units);
+  door->unit_offsets = tacit_records_edit_units(records);
   /* before anything that one rank alone could stumble over */
   tacit_status_t status =
       budget == NULL || noise != NULL
@@ -71,6 +72,7 @@ tacit_status_t tacit_door_new(tacit_door_t **out, tacit_records_t *records, taci
   TACIT_THEN(status, tacit_isa_check(err));
   TACIT_THEN(status, check_records(door, err));
   TACIT_THEN(status, tacit_pool_new(&door->pool, settings->n_threads, err));
+  TACIT_THEN(status, tacit_door_arrange(door, err));
   TACIT_THEN(status, tacit_records_new_lanes(records, &door->lane_norm, err));
   if (status == TACIT_OK) {
     tacit_door_measure_records(door);
@@ -135,6 +137,7 @@ void tacit_door_free(tacit_door_t *door) {
   clear_buffers(door, &door->sizes);
   tacit_free(door->kept);
   tacit_free(door->mask);
+  tacit_free(door->n_laned);
   tacit_pool_free(door->pool);
   tacit_records_free(door->records);
   tacit_free(door);

@@ -68,20 +68,14 @@ tacit_door_notes_t tacit_door_notes(const tacit_door_t *door);
 
 /* ---- vectors (theorem 1) ---- */
 
-enum { TACIT_DOOR_PADDING = 8 };
-static inline size_t tacit_door_padded(size_t n) {
-  return (n + TACIT_DOOR_PADDING - 1) / TACIT_DOOR_PADDING * TACIT_DOOR_PADDING;
-}
-
-/** A copy of some records of one unit: of each the columns x, and what `rows` made of them; 0 for those that
- * do not count. */
-typedef struct tacit_own {
-  size_t n, x_width, rows_width; /**< the next record's are so many numbers further on; the numbers up to
-                                    there are 0, as are 8 past the last */
-  const float *x, *rows;
+/** Records of up to 16 units, a unit a lane: n of each, and what `rows` made of them; 0 where a unit has no
+ * more, and for those that do not count. */
+typedef struct tacit_layers {
+  size_t n, n_columns;
+  const float *x, *rows; /**< (n, n_columns, 16); (n, n_points, n_rows, 16) */
   double scale, most; /**< numbers times `scale` are in units of the clip; whole numbers of 2^-20 of it are at
                          most `most` long */
-} tacit_own_t;
+} tacit_layers_t;
 
 /**
  * Floats that a unit's records add to n_points vectors of dim numbers. `rows` is shown up to n_blocks blocks
@@ -102,12 +96,13 @@ typedef struct tacit_vectors {
   double rate; /**< 1: all records; else each is drawn with this probability, anew for every point: a multiple
                   of 2^-32 */
   /**
-   * Units of several records: sums (n_points, dim + n_pieces * TACIT_DOOR_PADDING), zero at first, += what
-   * these of its records add; or, k not NULL, k (n_points, dim), zero at first, <- the sums, clipped, in
-   * whole numbers. Those too long count as zero. All that is lent is cleared after a unit.
+   * Units of several records, 16 at a time, each a function of its own lane, however many layers its
+   * neighbours have: sums (n_points, dim, 16), zero at first, += what these of their records add; or, k not
+   * NULL, k (n_points, dim, 16), zero at first, <- the sums, clipped, in whole numbers. Those too long count
+   * as zero. All that is lent is cleared after a group.
    */
-  void (*unit)(const struct tacit_vectors *of, const tacit_own_t *own, double *sums, int64_t *k,
-               tacit_door_notes_t *notes);
+  void (*units)(const struct tacit_vectors *of, const tacit_layers_t *layers, double *sums, int32_t *k,
+                tacit_door_notes_t *notes);
   /** Exposed doors: lanes (n_points, dim, 16) += what 16 records add, in units of 2^-24; norms NaN: a record
    * that does not count. */
   void (*unclipped)(const struct tacit_vectors *of, const float *block, const float *norms, const float *rows,

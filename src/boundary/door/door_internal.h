@@ -40,7 +40,7 @@ typedef struct tacit_lattice {
 /* clang-format off */
 #define TACIT_LENT(X)                                                                                                            \
   X(float, rows) X(float, block) X(int32_t, lanes) X(int64_t, lanes64) X(double, work) X(double, values) X(double *, outs)        \
-  X(double, unit_sum) X(float, unit_x) X(float, own_x) X(int64_t, unit_k)
+  X(double, unit_sum) X(int32_t, group_k) X(float, own_x) X(int64_t, unit_k)
 /* clang-format on */
 #define TACIT_OWN(X) X(tacit_wide_t, totals) X(int64_t, draws) X(double, scales) X(int64_t, message)
 #define TACIT_BUFFERS(X) TACIT_LENT(X) TACIT_OWN(X)
@@ -54,10 +54,9 @@ typedef struct tacit_sizes {
 typedef struct tacit_workspace {
   TACIT_BUFFERS(TACIT_BUFFER_POINTER)
   tacit_door_notes_t notes;
-  float norms[16];    /* of the records in `block`; NaN in the lanes not filled */
-  size_t records[16]; /* asked for */
-  size_t n_gathered;  /* how many */
-  size_t n_unit_rows; /* of the unit at hand, that count */
+  float norms[TACIT_VECTOR_BLOCKS * 16]; /* of the records in `block`; NaN in the lanes not filled */
+  size_t records[16];                    /* asked for */
+  size_t n_gathered;                     /* how many */
 } tacit_workspace_t;
 
 struct tacit_door {
@@ -67,10 +66,11 @@ struct tacit_door {
   tacit_door_settings_t settings;
   size_t n_units; /* here; n_units_all, n_records: on all ranks */
   size_t n_units_all, n_records, first_record;
-  bool has_aligned_ranks;     /* minibatches can be drawn */
-  bool has_parted;            /* the ranks no longer ask the same */
-  uint64_t digest;            /* of what is public of the pass at hand */
-  const size_t *unit_offsets; /* NULL: every record is its own unit */
+  bool has_aligned_ranks; /* minibatches can be drawn */
+  bool has_parted;        /* the ranks no longer ask the same */
+  uint64_t digest;        /* of what is public of the pass at hand */
+  size_t *unit_offsets;   /* NULL: every record is its own unit */
+  size_t *n_laned;        /* of each range of units: how many lie in groups of 16 (lanes.c); NULL: none */
   /* Per record: an upper bound of its features' norm, or 1 without features; NaN for records that count as
    * zero, and past the last. */
   float *lane_norm;
@@ -93,8 +93,9 @@ typedef struct tacit_lattice_functions {
   void (*vectors)(const tacit_vectors_t *of, size_t n_columns, size_t n_blocks, const float *block,
                   const float *norms, const tacit_lattice_t *lattice, const float *rows, int32_t *lanes,
                   tacit_door_notes_t *notes);
-  /* rows (n_rows, 16) become out (16, width), n_rows <= width: 0 for records that do not count. */
-  void (*turn)(size_t n_rows, const float *rows, const float *norms, size_t width, float *out);
+  /* lanes (n, 16) += k of the first n_units lanes whose numbers are at most `radius` long. */
+  void (*units)(size_t n_units, size_t n, double radius, const int32_t *k, int32_t *lanes,
+                tacit_door_notes_t *notes);
   /* lanes (16) += clipped differences of values (n_blocks, 16), whole numbers; before NULL: 0. */
   void (*scalars)(const float *norms, size_t n_blocks, const double *before, const double *after, double clip,
                   int64_t *lanes, tacit_door_notes_t *notes);
@@ -121,10 +122,29 @@ void tacit_door_clear(tacit_workspace_t *workspace, const tacit_sizes_t *sizes);
 /* ->lane_norm of all records, on all threads. */
 void tacit_door_measure_records(tacit_door_t *door);
 
+/* ---- lanes.c: where the records of units are ---- */
+
+/* A range of units [first, last): n_laned of them in groups of 16 units of equally many records, which fill
+ * records [from, to), block by block; the records of the others lie around these, from `start` on. */
+typedef struct tacit_range {
+  size_t first, last, n_laned;
+  size_t start, from, to;
+} tacit_range_t;
+
+/* Put all ranges of units so; before the records are measured. */
+TACIT_MUST_USE tacit_status_t tacit_door_arrange(tacit_door_t *door, tacit_error_t *err);
+size_t tacit_door_range_size(const tacit_door_t *door, bool is_by_units);
+tacit_range_t tacit_door_range(const tacit_door_t *door, size_t first, size_t last);
+static inline size_t tacit_door_n_rows(const tacit_door_t *door, size_t u) {
+  return door->unit_offsets != NULL ? door->unit_offsets[u + 1] - door->unit_offsets[u] : 1;
+}
+/* Which record is number t of unit u. */
+size_t tacit_door_record(const tacit_door_t *door, const tacit_range_t *range, size_t u, size_t t);
+
 /* ---- pass.c: a pass over the records, on threads and ranks ---- */
 
 /* Records as a pass shows them: n blocks that follow each other, the first of them block `at` of the door's,
- * SIZE_MAX if drawn. */
+ * SIZE_MAX if they are copies. */
 typedef struct tacit_shown {
   const float *block, *norms;
   size_t n, at;
@@ -141,12 +161,14 @@ struct tacit_pass {
   bool is_wide, is_drawn, is_by_units; /* is_drawn: of the records drawn alone */
   bool is_scalar;                      /* for the notes, of n_noted contributions a record or unit */
   size_t n_noted;
-  /* Of blocks; by units `show` may be NULL, and is of the blocks that the records are in, one by one. */
   void (*show)(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit_workspace_t *workspace);
-  /* Records of unit u in lanes from .. to - 1 of block b are its next; these were all. */
-  void (*unit_add)(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to,
-                   tacit_workspace_t *workspace);
-  void (*unit_end)(const tacit_pass_t *pass, size_t u, bool is_last, tacit_workspace_t *workspace);
+  /* By units in groups of up to 16, a lane each: blocks at .. at + n - 1 of those shown hold their next
+   * records; these were all. */
+  void (*group_add)(const tacit_pass_t *pass, const tacit_shown_t *shown, size_t at, size_t n,
+                    tacit_workspace_t *workspace);
+  void (*group_end)(const tacit_pass_t *pass, size_t n_units, tacit_workspace_t *workspace);
+  /* By units one by one, where this is not NULL. */
+  void (*unit)(const tacit_pass_t *pass, const tacit_range_t *range, size_t u, tacit_workspace_t *workspace);
 };
 
 /* ->sums[0 .. n_sums - 1] <- sums over all blocks, or units, of all ranks; ->notes. */
@@ -242,6 +264,6 @@ typedef struct tacit_probed {
  * parameters: a refusal tells nothing of the data.
  */
 TACIT_MUST_USE tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_function function,
-                                               size_t n_out, size_t size, tacit_error_t *err);
+                                               size_t n_out, tacit_probe_kind_t kind, tacit_error_t *err);
 
 #endif

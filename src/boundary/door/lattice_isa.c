@@ -6,7 +6,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/turn.h"
 #include "base/vector.h"
 #include "base/ahead.h"
 #include "door/door_internal.h"
@@ -331,13 +330,30 @@ static void whole(const float *norms, size_t n, double radius, const int64_t *la
   }
 }
 
-/* Units of several records: a record's numbers follow each other. */
-static void turn(size_t n_rows, const float *rows, const float *norms, size_t width, float *out) {
-  vfloats_turn(n_rows, rows, width, out);
-  for (size_t lane = 0; lane < 16; lane++) {
-    if (!(norms[lane] <= FLT_MAX)) {
-      memset(out + lane * width, 0, width * sizeof *out);
-    }
+/* The same of 16 units' vectors, in 32 bits; those too long are noted. */
+/* proofs/Decisions.v: the_check_in_doubles_is_exact */
+TACIT_INLINE void units_piece(size_t n, double radius, vlong counts, const int32_t *k, int32_t *lanes,
+                              tacit_door_notes_t *notes) {
+  vdouble square = vdouble_set(0);
+  for (size_t j = 0; j < n; j++) {
+    vdouble x = vdouble_from_ints(vint_half_load(k + j * 16));
+    square += x * x;
+  }
+  vlong used = counts & (square <= radius * radius);
+  notes->n_non_finite += (uint64_t)__builtin_popcount(vlong_bits(counts & ~used));
+  vint_half mask = __builtin_convertvector(used, vint_half);
+  for (size_t j = 0; j < n; j++) {
+    vint_half sum = vint_half_load(lanes + j * 16) + (vint_half_load(k + j * 16) & mask);
+    memcpy(lanes + j * 16, &sum, sizeof sum);
+  }
+}
+
+static void units(size_t n_units, size_t n, double radius, const int32_t *k, int32_t *lanes,
+                  tacit_door_notes_t *notes) {
+  static const double place[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    vlong counts = vdouble_load(place + lane) < (double)n_units;
+    units_piece(n, radius, counts, k + lane, lanes + lane, notes);
   }
 }
 
@@ -390,4 +406,4 @@ static void norms(size_t n_columns, size_t n_features, const float *block, float
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {vectors, turn, scalars, whole, norms};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {vectors, units, scalars, whole, norms};

@@ -3,6 +3,8 @@
  * numbers are added, which is associative: sums depend neither on the number of threads or ranks, nor on the
  * order of blocks or records.
  */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "data/records.h"
@@ -39,8 +41,7 @@ static void range_part(void *user, size_t part, size_t thread) {
 void tacit_door_run_ranges(const tacit_door_t *door, bool is_by_units, tacit_range_task task,
                            const void *pass) {
   size_t n = is_by_units ? door->n_units : tacit_records_n_blocks(door->records);
-  size_t most = is_by_units ? TACIT_BLOCK * TACIT_PART_BLOCKS : TACIT_PART_BLOCKS;
-  ranges_t ranges = {door, task, pass, n, tacit_pool_share(n, door->settings.n_threads, most), is_by_units};
+  ranges_t ranges = {door, task, pass, n, tacit_door_range_size(door, is_by_units), is_by_units};
   tacit_pool_run(door->pool, (n + ranges.size - 1) / ranges.size, range_part, &ranges);
 }
 
@@ -58,23 +59,105 @@ static size_t show_blocks(const tacit_pass_t *pass, size_t first, size_t last, t
   return (last - first) * TACIT_BLOCK;
 }
 
-/* One unit after another, and its records in their order: its bits depend on nothing else. */
-static size_t show_units(const tacit_pass_t *pass, size_t first, size_t last, tacit_workspace_t *w) {
-  const size_t *offsets = pass->door->unit_offsets;
-  size_t at = SIZE_MAX;
-  for (size_t u = first; u < last; u++) {
-    size_t end = offsets != NULL ? offsets[u + 1] : u + 1;
-    for (size_t i = offsets != NULL ? offsets[u] : u, b, to; i < end; i = to) {
-      b = i / TACIT_BLOCK;
-      to = least(end, TACIT_BLOCK * (b + 1));
-      if (b != at && pass->show != NULL) {
-        tacit_shown_t shown = shown_of(pass->door, b, 1);
-        pass->show(pass, &shown, w);
-      }
-      at = b;
-      pass->unit_add(pass, u, b, i - TACIT_BLOCK * b, to - TACIT_BLOCK * b, w);
+/* ---- units in groups of up to 16, layer by layer: those of their t-th records ---- */
+
+static bool all_count(const float *norms, size_t n_blocks) {
+  int ok = 1;
+  for (size_t i = 0; i < n_blocks * 16; i++) {
+    ok &= norms[i] <= FLT_MAX;
+  }
+  return ok != 0;
+}
+
+/* A record becomes a lane of a layer; not one that does not count. */
+static void copy_record(const tacit_door_t *door, size_t record, float *norm, float *to) {
+  const float *from = tacit_records_block(door->records, record / 16) + record % 16;
+  *norm = door->lane_norm[record];
+  for (size_t j = *norm <= FLT_MAX ? 0 : SIZE_MAX; j < door->settings.n_columns; j++) {
+    to[j * 16] = from[j * 16];
+  }
+}
+
+/* Layers t .. t + n_layers - 1 of units u .. u + n - 1, copied: 0 where there is no record that counts. */
+static tacit_shown_t gather(const tacit_pass_t *pass, const tacit_range_t *r, size_t u, size_t n, size_t t,
+                            size_t n_layers, tacit_workspace_t *w) {
+  const tacit_door_t *door = pass->door;
+  const size_t n_layer = door->settings.n_columns * 16;
+  memset(w->block, 0, n_layers * n_layer * sizeof *w->block);
+  for (size_t i = 0; i < n_layers * 16; i++) {
+    w->norms[i] = NAN;
+  }
+  for (size_t lane = 0; lane < n; lane++) {
+    size_t end = least(tacit_door_n_rows(door, u + lane), t + n_layers);
+    for (size_t i = t; i < end; i++) {
+      copy_record(door, tacit_door_record(door, r, u + lane, i), w->norms + (i - t) * 16 + lane,
+                  w->block + (i - t) * n_layer + lane);
     }
-    pass->unit_end(pass, u, u + 1 == last, w);
+  }
+  return (tacit_shown_t){w->block, w->norms, n_layers, SIZE_MAX};
+}
+
+/* Where they lie, if they lie in lanes and all count; else copies. */
+static tacit_shown_t layers_of(const tacit_pass_t *pass, const tacit_range_t *r, size_t u, size_t n, size_t t,
+                               size_t n_layers, tacit_workspace_t *w) {
+  if (u - r->first < r->n_laned) {
+    size_t b = tacit_door_record(pass->door, r, u, t) / 16;
+    if (all_count(pass->door->lane_norm + b * 16, n_layers)) {
+      return shown_of(pass->door, b, n_layers);
+    }
+  }
+  return gather(pass, r, u, n, t, n_layers, w);
+}
+
+static void show_group(const tacit_pass_t *pass, const tacit_range_t *r, size_t u, size_t n,
+                       tacit_workspace_t *w) {
+  size_t n_rows = 0;
+  for (size_t i = u; i < u + n; i++) {
+    size_t own = tacit_door_n_rows(pass->door, i);
+    n_rows = own > n_rows ? own : n_rows;
+  }
+  for (size_t t = 0; t < n_rows; t += pass->n_blocks) {
+    size_t n_layers = least(n_rows - t, pass->n_blocks);
+    tacit_shown_t shown = layers_of(pass, r, u, n, t, n_layers, w);
+    pass->show(pass, &shown, w);
+    pass->group_add(pass, &shown, 0, n_layers, w);
+  }
+  pass->group_end(pass, n, w);
+}
+
+/* Groups of n_rows records each that lie in lanes, one after another, shown at once; how many units. */
+static size_t show_run(const tacit_pass_t *pass, const tacit_range_t *r, size_t u, size_t n_rows,
+                       tacit_workspace_t *w) {
+  size_t n_groups = 0, end = r->first + r->n_laned, b = tacit_door_record(pass->door, r, u, 0) / 16;
+  while (u + 16 * n_groups < end && (n_groups + 1) * n_rows <= pass->n_blocks &&
+         tacit_door_n_rows(pass->door, u + 16 * n_groups) == n_rows) {
+    n_groups++;
+  }
+  if (n_groups < 2 || !all_count(pass->door->lane_norm + b * 16, n_groups * n_rows)) {
+    show_group(pass, r, u, 16, w);
+    return 16;
+  }
+  tacit_shown_t shown = shown_of(pass->door, b, n_groups * n_rows);
+  pass->show(pass, &shown, w);
+  for (size_t i = 0; i < n_groups; i++) {
+    pass->group_add(pass, &shown, i * n_rows, n_rows, w);
+    pass->group_end(pass, 16, w);
+  }
+  return 16 * n_groups;
+}
+
+static size_t show_units(const tacit_pass_t *pass, size_t first, size_t last, tacit_workspace_t *w) {
+  const tacit_range_t r = tacit_door_range(pass->door, first, last);
+  for (size_t u = first, n; u < last; u += n) {
+    n = 1;
+    if (pass->unit != NULL) {
+      pass->unit(pass, &r, u, w);
+    } else if (u - first < r.n_laned) {
+      n = show_run(pass, &r, u, tacit_door_n_rows(pass->door, u), w);
+    } else {
+      n = least(last - u, 16);
+      show_group(pass, &r, u, n, w);
+    }
   }
   return last - first;
 }

@@ -35,12 +35,12 @@ tacit_status_t tacit_door_charge(tacit_door_t *door, const tacit_event_t *event,
 
 /* What is lent is cleared first: a refusal must not depend on what an earlier release left. */
 tacit_status_t tacit_door_probe(const tacit_probed_t *probed, tacit_probe_function function, size_t n_out,
-                                size_t size, tacit_error_t *err) {
+                                tacit_probe_kind_t kind, tacit_error_t *err) {
   const tacit_door_t *door = probed->door;
   bool is_pure;
   tacit_door_clear(door->workspaces, probed->sizes);
   tacit_status_t status =
-      tacit_probe(door->settings.n_columns, function, (void *)(uintptr_t)probed, n_out, size, &is_pure, err);
+      tacit_probe(door->settings.n_columns, function, (void *)(uintptr_t)probed, n_out, kind, &is_pure, err);
   return status != TACIT_OK || is_pure ? status
                                        : tacit_error_set(err, TACIT_ERR_SENSITIVITY, "contribution",
                                                          "what a record adds by the model %s depends on more "

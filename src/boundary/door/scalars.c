@@ -34,7 +34,7 @@ static tacit_sizes_t sizes_of(const tacit_door_t *door, const tacit_scalars_t *o
   return (tacit_sizes_t){.work = of->n_work,
                          .values = of->n_fresh * TACIT_DOOR_RUN_BLOCKS * 16,
                          .outs = of->n_fresh,
-                         .block = door->settings.n_columns * 16,
+                         .block = TACIT_DOOR_RUN_BLOCKS * door->settings.n_columns * 16,
                          .lanes64 = of->n_pairs * 16,
                          .unit_sum = of->n_pairs * 16,
                          .totals = of->n_pairs + TACIT_N_NOTES,
@@ -69,7 +69,7 @@ tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *of
   TACIT_THEN(status, tacit_door_reserve(door, &sizes, err));
   tacit_door_digest(door, of->points, of->n_numbers * sizeof *of->points);
   return status == TACIT_OK && of->n_fresh > 0
-             ? tacit_door_probe(&probed, probe_values, of->n_fresh, sizeof(double), err)
+             ? tacit_door_probe(&probed, probe_values, of->n_fresh, TACIT_PROBE_DOUBLES, err)
              : status;
 }
 
@@ -119,23 +119,25 @@ static void evaluate(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit
 }
 
 /* Whole numbers: exact below 2^53, and beyond 2^51 every clip has cut in. */
-static void add_unit(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to,
-                     tacit_workspace_t *w) {
+static void add_group(const tacit_pass_t *pass, const tacit_shown_t *shown, size_t at, size_t n,
+                      tacit_workspace_t *w) {
   const tacit_scalars_t *of = pass->of;
   for (size_t k = 0; k < of->n_pairs; k++) {
-    const double *after = tacit_scalars_place(pass->door, w, of->after[k], b),
-                 *less = before(pass->door, of, k, b, w);
-    for (size_t lane = from; lane < to; lane++) {
-      double value = after[lane] - (less != NULL ? less[lane] : 0);
-      w->unit_sum[k * 16 + u % 16] += fabs(value) <= DBL_MAX ? value : 0;
+    const double *after = tacit_scalars_place(pass->door, w, of->after[k], shown->at) + at * 16,
+                 *less = before(pass->door, of, k, shown->at, w);
+    double *sum = w->unit_sum + k * 16;
+    for (size_t i = 0; i < n * 16; i++) {
+      double value = after[i] - (less != NULL ? less[at * 16 + i] : 0);
+      sum[i % 16] += fabs(value) <= DBL_MAX ? value : 0;
     }
   }
 }
 
-static void end_unit(const tacit_pass_t *pass, size_t u, bool is_last, tacit_workspace_t *w) {
+static void end_group(const tacit_pass_t *pass, size_t n_units, tacit_workspace_t *w) {
   static const float all_count[16];
   const tacit_scalars_t *of = pass->of;
-  for (size_t k = 0; (u % 16 == 15 || is_last) && k < of->n_pairs; k++) {
+  (void)n_units; /* the others' sums are 0 */
+  for (size_t k = 0; k < of->n_pairs; k++) {
     tacit_lattice_functions()->scalars(all_count, 1, NULL, w->unit_sum + k * 16, of->clips[k],
                                        w->lanes64 + k * 16, &w->notes);
     memset(w->unit_sum + k * 16, 0, 16 * sizeof *w->unit_sum);
@@ -157,8 +159,8 @@ void tacit_scalars_sum(tacit_door_t *door, const tacit_scalars_t *of) {
                        .is_scalar = true,
                        .n_noted = of->n_pairs,
                        .show = is_by_units ? evaluate : add_blocks,
-                       .unit_add = add_unit,
-                       .unit_end = end_unit};
+                       .group_add = add_group,
+                       .group_end = end_group};
   tacit_door_sum(&pass);
 }
 

@@ -54,34 +54,28 @@ tacit_status_t tacit_units_check(tacit_door_t *door, const tacit_units_t *of, ta
   tacit_status_t status = tacit_door_shape_check(&of->shape, noise, err);
   TACIT_THEN(status, tacit_door_reserve(door, &sizes, err));
   return TACIT_THEN(status, tacit_door_probe(&probed, probe_unit, tacit_door_shape_n_written(&of->shape, 1),
-                                             sizeof(int64_t), err));
+                                             TACIT_PROBE_WHOLE, err));
 }
 
-/* Those that count, row by row. */
-static void add(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to, tacit_workspace_t *w) {
+/* Those of its records that count, row by row. */
+static void add(const tacit_pass_t *pass, const tacit_range_t *range, size_t u, tacit_workspace_t *w) {
   const tacit_door_t *door = pass->door;
-  size_t n_columns = door->settings.n_columns;
-  (void)u;
-  for (size_t lane = from; lane < to; lane++) {
-    const float *x = tacit_records_block(door->records, b) + lane;
-    bool counts = door->lane_norm[b * TACIT_BLOCK + lane] <= FLT_MAX;
-    for (size_t j = 0; counts && j < n_columns; j++) {
-      w->own_x[w->n_unit_rows * n_columns + j] = x[j * TACIT_BLOCK];
-    }
-    w->n_unit_rows += counts;
-  }
-}
-
-static void end(const tacit_pass_t *pass, size_t u, bool is_last, tacit_workspace_t *w) {
   const tacit_units_t *of = pass->of;
-  size_t n = w->n_unit_rows;
-  (void)u, (void)is_last;
+  size_t n_columns = door->settings.n_columns, n = 0;
+  for (size_t t = 0; t < tacit_door_n_rows(door, u); t++) {
+    size_t i = tacit_door_record(door, range, u, t);
+    const float *x = tacit_records_block(door->records, i / TACIT_BLOCK) + i % TACIT_BLOCK;
+    bool counts = door->lane_norm[i] <= FLT_MAX;
+    for (size_t j = 0; counts && j < n_columns; j++) {
+      w->own_x[n * n_columns + j] = x[j * TACIT_BLOCK];
+    }
+    n += counts;
+  }
   if (n > 0) {
-    ask(of, pass->door->settings.n_columns, n, w);
+    ask(of, n_columns, n, w);
     w->notes.n_non_finite += !tacit_door_shape_add(&of->shape, n, w->unit_k, w->totals);
     memset(w->unit_k, 0, tacit_door_shape_n_written(&of->shape, n) * sizeof *w->unit_k);
   }
-  w->n_unit_rows = 0;
 }
 
 void tacit_units_sum(tacit_door_t *door, const tacit_units_t *units) {
@@ -91,7 +85,6 @@ void tacit_units_sum(tacit_door_t *door, const tacit_units_t *units) {
                        .sizes = &sizes,
                        .n_sums = tacit_door_shape_n_sums(&units->shape),
                        .is_by_units = true,
-                       .unit_add = add,
-                       .unit_end = end};
+                       .unit = add};
   tacit_door_sum(&pass);
 }

@@ -1,9 +1,10 @@
 /*
  * Sums of vectors of floats: a block of 16 records at a time, where a unit is a record. Else the contribution
- * is shown a copy of a unit's own records and of what it wrote for them, and clips their sum itself; that its
- * whole numbers are short enough is checked. What is lent is zero when a unit begins, and is cleared when it
- * ends.
+ * is shown 16 units at a time, a unit a lane, and what it wrote for their records, and clips their sums
+ * itself; that each lane's whole numbers are short enough is checked. What is lent is zero when a group
+ * begins, and is cleared when it ends.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -54,32 +55,20 @@ static tacit_status_t check_all_pieces(const tacit_door_t *door, const tacit_vec
   return status;
 }
 
-/* Numbers of a block's records, turned; past the last of each may be read. */
-static size_t size_of_turned(size_t n) { return 16 * tacit_door_padded(n) + TACIT_DOOR_PADDING; }
-
 static bool is_by_units(const tacit_door_t *door, const tacit_vectors_t *of) {
   return door->unit_offsets != NULL && isfinite(of->clip);
-}
-
-static size_t n_unit_sums(const tacit_vectors_t *of) {
-  return of->n_points * (of->dim + of->n_pieces * TACIT_DOOR_PADDING);
 }
 
 static tacit_sizes_t sizes_of(const tacit_door_t *door, const tacit_vectors_t *of) {
   size_t n_sums = of->n_points * of->dim, n_rows = of->n_points * of->n_rows,
          n_columns = door->settings.n_columns;
   bool by_units = is_by_units(door, of), is_clipped = isfinite(of->clip);
-  size_t turned = by_units ? size_of_turned(n_columns) + size_of_turned(n_rows) : 0;
   return (tacit_sizes_t){.rows = n_rows * of->n_blocks * 16,
-                         .block = n_columns * 16,
-                         .lanes = is_clipped && !by_units ? n_sums * 16 : 0,
-                         .lanes64 = by_units     ? n_sums
-                                    : is_clipped ? 0
-                                                 : n_sums * 16,
-                         .unit_sum = by_units ? n_unit_sums(of) : 0,
-                         .unit_x = turned,
-                         .own_x = turned,
-                         .unit_k = by_units ? n_sums : 0,
+                         .block = n_columns * (by_units ? of->n_blocks : 1) * 16,
+                         .lanes = is_clipped ? n_sums * 16 : 0,
+                         .lanes64 = is_clipped ? 0 : n_sums * 16,
+                         .unit_sum = by_units ? n_sums * 16 : 0,
+                         .group_k = by_units ? n_sums * 16 : 0,
                          .totals = n_sums + TACIT_N_NOTES,
                          .draws = n_sums,
                          .scales = n_sums,
@@ -98,7 +87,7 @@ tacit_status_t tacit_vectors_check(tacit_door_t *door, const tacit_vectors_t *of
         door->settings.name, of->dim, of->n_points, most);
   }
   if (of->dim == 0 || of->n_blocks < 1 || of->n_blocks > TACIT_VECTOR_BLOCKS || !(of->scale > 0) ||
-      of->n_features != door->settings.n_features || (of->unit == NULL && door->unit_offsets != NULL)) {
+      of->n_features != door->settings.n_features || (of->units == NULL && door->unit_offsets != NULL)) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "vectors",
                            "the model %s does not say what its vectors are made of", door->settings.name);
   }
@@ -121,17 +110,16 @@ tacit_status_t tacit_vectors_check(tacit_door_t *door, const tacit_vectors_t *of
 typedef struct clipped {
   tacit_vectors_t of;
   tacit_lattice_t lattice;
-  tacit_own_t own; /* of no record */
+  tacit_layers_t none; /* layers */
 } clipped_t;
 
 static clipped_t clipped_for(const tacit_door_t *door, const tacit_vectors_t *of) {
   clipped_t clipped = {.of = *of};
   if (isfinite(of->clip)) {
     clipped.lattice = tacit_lattice_for(of, of->clip);
-    clipped.own = (tacit_own_t){.x_width = tacit_door_padded(door->settings.n_columns),
-                                .rows_width = tacit_door_padded(of->n_points * of->n_rows),
-                                .scale = (double)clipped.lattice.scale_in,
-                                .most = (double)clipped.lattice.scale_out};
+    clipped.none = (tacit_layers_t){.n_columns = door->settings.n_columns,
+                                    .scale = (double)clipped.lattice.scale_in,
+                                    .most = (double)clipped.lattice.scale_out};
   }
   return clipped;
 }
@@ -160,58 +148,51 @@ static void add_blocks(const tacit_pass_t *pass, const tacit_shown_t *shown, tac
 
 /* ---- units of several records ---- */
 
-static void turn(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit_workspace_t *w) {
-  const clipped_t *clipped = pass->of;
-  const tacit_vectors_t *of = &clipped->of;
-  size_t n_columns = pass->door->settings.n_columns;
-  ask(of, shown->block, 1, w->rows);
-  tacit_lattice_functions()->turn(n_columns, shown->block, shown->norms, clipped->own.x_width, w->unit_x);
-  tacit_lattice_functions()->turn(of->n_points * of->n_rows, w->rows, shown->norms, clipped->own.rows_width,
-                                  w->unit_x + size_of_turned(n_columns));
+/* Nothing is left of what was written for a copy's lanes without a record that counts. */
+static void show_layers(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit_workspace_t *w) {
+  const tacit_vectors_t *of = &((const clipped_t *)pass->of)->of;
+  const size_t n_rows = of->n_points * of->n_rows;
+  ask(of, shown->block, shown->n, w->rows);
+  for (size_t i = 0; shown->at == SIZE_MAX && i < shown->n * 16; i++) {
+    for (size_t r = 0; !(shown->norms[i] <= FLT_MAX) && r < n_rows; r++) {
+      w->rows[(i / 16 * n_rows + r) * 16 + i % 16] = 0;
+    }
+  }
 }
 
-static void add_unit(const tacit_pass_t *pass, size_t u, size_t b, size_t from, size_t to,
-                     tacit_workspace_t *w) {
+/* Their notes are those of the units that were added. */
+static void add_group(const tacit_pass_t *pass, const tacit_shown_t *shown, size_t at, size_t n,
+                      tacit_workspace_t *w) {
   const clipped_t *clipped = pass->of;
-  const size_t x_size = size_of_turned(pass->door->settings.n_columns);
-  tacit_own_t own = clipped->own;
-  size_t n_x = (to - from) * own.x_width, n_rows = (to - from) * own.rows_width;
+  const tacit_vectors_t *of = &clipped->of;
+  tacit_layers_t layers = clipped->none;
   tacit_door_notes_t notes = {0};
-  (void)u, (void)b;
-  own.n = to - from;
-  own.x = w->own_x;
-  own.rows = w->own_x + x_size;
-  memcpy(w->own_x, w->unit_x + from * own.x_width, n_x * sizeof *w->own_x);
-  memcpy(w->own_x + x_size, w->unit_x + x_size + from * own.rows_width, n_rows * sizeof *w->own_x);
-  clipped->of.unit(&clipped->of, &own, w->unit_sum, NULL, &notes);
-  memset(w->own_x, 0, n_x * sizeof *w->own_x);
-  memset(w->own_x + x_size, 0, n_rows * sizeof *w->own_x);
+  layers.n = n;
+  layers.x = shown->block + at * layers.n_columns * 16;
+  layers.rows = w->rows + at * of->n_points * of->n_rows * 16;
+  of->units(of, &layers, w->unit_sum, NULL, &notes);
 }
 
-/* The notes of other units are not shown either. */
-static void finish_unit(const clipped_t *clipped, tacit_workspace_t *w) {
+/* ->group_k <- whole numbers; the notes of other groups are not shown either. */
+static void finish_group(const clipped_t *clipped, tacit_workspace_t *w) {
   const tacit_vectors_t *of = &clipped->of;
   tacit_door_notes_t notes = {0};
-  of->unit(of, &clipped->own, w->unit_sum, w->unit_k, &notes);
+  of->units(of, &clipped->none, w->unit_sum, w->group_k, &notes);
   w->notes.n_grad_clipped += notes.n_grad_clipped;
   w->notes.n_non_finite += notes.n_non_finite;
-  memset(w->unit_sum, 0, n_unit_sums(of) * sizeof *w->unit_sum);
+  memset(w->unit_sum, 0, of->n_points * of->dim * 16 * sizeof *w->unit_sum);
 }
 
 /* Whole numbers are in the ball (lemma 1.1), or dropped. */
-static void end_unit(const tacit_pass_t *pass, size_t u, bool is_last, tacit_workspace_t *w) {
+static void end_group(const tacit_pass_t *pass, size_t n_units, tacit_workspace_t *w) {
   const clipped_t *clipped = pass->of;
   const size_t dim = clipped->of.dim;
-  (void)u, (void)is_last;
-  finish_unit(clipped, w);
+  finish_group(clipped, w);
   for (size_t at = 0; at < pass->n_sums; at += dim) {
-    bool is_inside = tacit_door_is_in_ball(w->unit_k + at, dim, (int64_t)clipped->lattice.radius);
-    w->notes.n_non_finite += !is_inside;
-    for (size_t i = at; is_inside && i < at + dim; i++) {
-      w->lanes64[i] += w->unit_k[i];
-    }
+    tacit_lattice_functions()->units(n_units, dim, clipped->lattice.radius, w->group_k + at * 16,
+                                     w->lanes + at * 16, &w->notes);
   }
-  memset(w->unit_k, 0, pass->n_sums * sizeof *w->unit_k);
+  memset(w->group_k, 0, pass->n_sums * 16 * sizeof *w->group_k);
 }
 
 void tacit_vectors_sum(tacit_door_t *door, const tacit_vectors_t *vectors, size_t k) {
@@ -227,15 +208,15 @@ void tacit_vectors_sum(tacit_door_t *door, const tacit_vectors_t *vectors, size_
                        .of = &clipped,
                        .sizes = &sizes,
                        .n_sums = of.n_points * of.dim,
-                       .n_lanes = by_units ? 1 : 16,
+                       .n_lanes = 16,
                        .n_blocks = of.n_blocks,
-                       .is_wide = by_units || !is_clipped,
+                       .is_wide = !is_clipped,
                        .is_drawn = is_drawn,
                        .is_by_units = by_units,
                        .n_noted = of.n_points,
-                       .show = by_units ? turn : add_blocks,
-                       .unit_add = add_unit,
-                       .unit_end = end_unit};
+                       .show = by_units ? show_layers : add_blocks,
+                       .group_add = add_group,
+                       .group_end = end_group};
   tacit_door_sum(&pass);
 }
 
@@ -245,36 +226,75 @@ static void probe_rows(void *user, const float *block, size_t n_blocks, void *ou
   ask(((tacit_probed_t *)user)->contribution, block, n_blocks, out);
 }
 
-/* A record at a time, as if it were a unit. */
-static void probe_unit(void *user, const float *block, size_t n_blocks, void *out) {
-  static const float all_count[16];
-  const tacit_probed_t *probed = user;
-  tacit_workspace_t *w = probed->door->workspaces;
-  clipped_t clipped = clipped_for(probed->door, probed->contribution);
-  tacit_pass_t pass = {.door = probed->door, .of = &clipped};
-  size_t n = clipped.of.n_points * clipped.of.dim;
-  int64_t *answer = out;
-  for (size_t b = 0; b < n_blocks; b++, answer += n * 16) {
-    tacit_shown_t shown = {block + b * probed->door->settings.n_columns * 16, all_count, 1, SIZE_MAX};
-    turn(&pass, &shown, w);
-    for (size_t lane = 0; lane < 16; lane++) {
-      add_unit(&pass, lane, b, lane, lane + 1, w);
-      finish_unit(&clipped, w);
-      for (size_t i = 0; i < n; i++) {
-        answer[i * 16 + lane] = w->unit_k[i];
+/* Made-up groups: a unit's records are those of its lane, their columns moved on from one to the next. */
+typedef struct asked {
+  tacit_probed_t probed; /* first, as the probe of rows has it */
+  size_t n_calls;
+} asked_t;
+
+enum { PROBE_ROWS = 3 };
+
+/* The block, its columns moved on by t; nothing past a unit's last record. */
+static void fill_layer(const float *block, size_t n_columns, size_t t, float *layer) {
+  for (size_t j = 0; j < n_columns; j++) {
+    memcpy(layer + j * 16, block + (j + t) % n_columns * 16, 16 * sizeof *layer);
+  }
+  if (t >= PROBE_ROWS) {
+    memset(layer, 0, n_columns * 16 * sizeof *layer);
+  }
+}
+
+/*
+ * answers (2 n, 16) <- what units of one record add, and of PROBE_ROWS, with another number of layers behind
+ * them at every call: a unit must not see how many records its neighbours have.
+ */
+static void probe_group(asked_t *asked, size_t n_rows, const float *block, int64_t *answers) {
+  tacit_door_t *door = asked->probed.door;
+  const tacit_sizes_t *sizes = asked->probed.sizes;
+  tacit_workspace_t *w = door->workspaces;
+  clipped_t clipped = clipped_for(door, asked->probed.contribution);
+  tacit_pass_t pass = {.door = door, .of = &clipped};
+  const size_t n_columns = door->settings.n_columns, n = clipped.of.n_points * clipped.of.dim,
+               n_layers = n_rows + asked->n_calls++ % 4 * clipped.of.n_blocks / 2;
+  for (size_t t = 0; t < n_layers; t += clipped.of.n_blocks) {
+    tacit_shown_t shown = {w->block, w->norms,
+                           n_layers - t < clipped.of.n_blocks ? n_layers - t : clipped.of.n_blocks, SIZE_MAX};
+    for (size_t i = 0; i < shown.n; i++) {
+      fill_layer(block, n_columns, t + i < n_rows ? t + i : PROBE_ROWS, w->block + i * n_columns * 16);
+      for (size_t lane = 0; lane < 16; lane++) {
+        w->norms[i * 16 + lane] = t + i < n_rows ? 1 : NAN;
       }
-      memset(w->unit_k, 0, n * sizeof *w->unit_k);
     }
+    show_layers(&pass, &shown, w);
+    add_group(&pass, &shown, 0, shown.n, w);
+  }
+  finish_group(&clipped, w);
+  for (size_t i = 0; i < n * 16; i++) {
+    answers[i] = w->group_k[i];
+  }
+  memset(w->group_k, 0, sizes->group_k * sizeof *w->group_k);
+}
+
+static void probe_units(void *user, const float *block, size_t n_blocks, void *out) {
+  asked_t *asked = user;
+  const tacit_vectors_t *of = asked->probed.contribution;
+  const size_t n = of->n_points * of->dim * 16;
+  int64_t *answers = out;
+  for (size_t b = 0; b < n_blocks; b++, answers += 2 * n) {
+    const float *own = block + b * asked->probed.door->settings.n_columns * 16;
+    probe_group(asked, 1, own, answers);
+    probe_group(asked, PROBE_ROWS, own, answers + n);
   }
 }
 
 static tacit_status_t probe(tacit_door_t *door, const tacit_vectors_t *of, const tacit_sizes_t *sizes,
                             tacit_error_t *err) {
-  const tacit_probed_t probed = {door, of, sizes};
+  const asked_t asked = {.probed = {door, of, sizes}};
   tacit_status_t status =
-      tacit_door_probe(&probed, probe_rows, of->n_points * of->n_rows, sizeof(float), err);
+      tacit_door_probe(&asked.probed, probe_rows, of->n_points * of->n_rows, TACIT_PROBE_FLOATS, err);
   return status == TACIT_OK && is_by_units(door, of)
-             ? tacit_door_probe(&probed, probe_unit, of->n_points * of->dim, sizeof(int64_t), err)
+             ? tacit_door_probe(&asked.probed, probe_units, 2 * of->n_points * of->dim, TACIT_PROBE_WHOLE,
+                                err)
              : status;
 }
 

@@ -26,13 +26,18 @@ static void mix(size_t n_columns, const float *a, const float *b, size_t turn, f
   }
 }
 
-static bool is_same(const unsigned char *a, const unsigned char *b, size_t size) {
+static size_t size_of(tacit_probe_kind_t kind) {
+  return kind == TACIT_PROBE_FLOATS ? sizeof(float) : sizeof(double);
+}
+
+/* A whole number below 0 has the bits of a NaN, and is none. */
+static bool is_same(const unsigned char *a, const unsigned char *b, tacit_probe_kind_t kind) {
   double x = NAN, y = NAN;
   float u = NAN, v = NAN;
-  if (memcmp(a, b, size) == 0) {
-    return true;
+  if (memcmp(a, b, size_of(kind)) == 0 || kind == TACIT_PROBE_WHOLE) {
+    return memcmp(a, b, size_of(kind)) == 0;
   }
-  if (size == sizeof u) {
+  if (kind == TACIT_PROBE_FLOATS) {
     memcpy(&u, a, sizeof u);
     memcpy(&v, b, sizeof v);
     return isnan(u) && isnan(v);
@@ -44,18 +49,19 @@ static bool is_same(const unsigned char *a, const unsigned char *b, size_t size)
 
 /* Are the lanes l of `answer` what lanes (l + turn) % 16 of `even` are, or of `odd`? */
 static bool agrees(const unsigned char *answer, const unsigned char *even, const unsigned char *odd,
-                   size_t turn, size_t n_out, size_t size) {
+                   size_t turn, size_t n_out, tacit_probe_kind_t kind) {
+  const size_t size = size_of(kind);
   bool ok = true;
   for (size_t i = 0; ok && i < n_out * LANES; i++) {
     size_t lane = i % LANES, at = i - lane + (lane + turn) % LANES;
-    ok = is_same(answer + i * size, (lane % 2 == 0 ? even : odd) + at * size, size);
+    ok = is_same(answer + i * size, (lane % 2 == 0 ? even : odd) + at * size, kind);
   }
   return ok;
 }
 
 tacit_status_t tacit_probe(size_t n_columns, tacit_probe_function function, void *user, size_t n_out,
-                           size_t size, bool *is_pure, tacit_error_t *err) {
-  size_t n_block = n_columns * LANES, n_bytes = n_out * LANES * size;
+                           tacit_probe_kind_t kind, bool *is_pure, tacit_error_t *err) {
+  size_t n_block = n_columns * LANES, n_bytes = n_out * LANES * size_of(kind);
   float *blocks = tacit_alloc_zero(3 * n_block, sizeof *blocks);
   unsigned char *answers = tacit_alloc_zero(N_ANSWERS, n_bytes + 1), *answer[N_ANSWERS];
   *is_pure = false;
@@ -77,10 +83,10 @@ tacit_status_t tacit_probe(size_t n_columns, tacit_probe_function function, void
   mix(n_columns, a, b, 0, mixed);
   function(user, mixed, 1, answer[3]);
   function(user, a, 2, answer[4]);
-  *is_pure = agrees(answer[2], answer[0], answer[0], TURN, n_out, size) &&
-             agrees(answer[3], answer[0], answer[1], 0, n_out, size) &&
-             agrees(answer[4], answer[0], answer[0], 0, n_out, size) &&
-             agrees(answer[5], answer[1], answer[1], 0, n_out, size);
+  *is_pure = agrees(answer[2], answer[0], answer[0], TURN, n_out, kind) &&
+             agrees(answer[3], answer[0], answer[1], 0, n_out, kind) &&
+             agrees(answer[4], answer[0], answer[0], 0, n_out, kind) &&
+             agrees(answer[5], answer[1], answer[1], 0, n_out, kind);
   tacit_free(blocks);
   tacit_free(answers);
   return TACIT_OK;

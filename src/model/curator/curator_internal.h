@@ -76,9 +76,9 @@ typedef struct tacit_grid_functions {
    */
   void (*trapezoid)(size_t dim, const tacit_trapezoid_t *bounds, const double *step, const int32_t *lanes,
                     const double *ratios, int64_t *totals);
-  /* Vectors of units of several records: tacit_vectors_t.unit. */
-  void (*unit)(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
-               tacit_door_notes_t *notes);
+  /* Vectors of units of several records: tacit_vectors_t.units. */
+  void (*units)(const tacit_vectors_t *of, const tacit_layers_t *layers, double *sums, int32_t *k,
+                tacit_door_notes_t *notes);
 } tacit_grid_functions_t;
 
 const tacit_grid_functions_t *tacit_grid_functions(void);

@@ -73,7 +73,7 @@ tacit_vectors_t tacit_gradient_vectors(const tacit_curator_t *curator, size_t n_
                            .clip = tacit_curator_grad_bound(curator),
                            .rate = rate,
                            .unclipped = tacit_grid_functions()->exposed,
-                           .unit = tacit_grid_functions()->unit,
+                           .units = tacit_grid_functions()->units,
                            .label = "gradient"};
 }
 

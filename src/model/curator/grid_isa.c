@@ -143,68 +143,110 @@ static void trapezoid(size_t dim, const tacit_trapezoid_t *bounds, const double 
   }
 }
 
-/* ---- units of several records: their vectors are summed in double, in the records' order, and clipped then
- * ---- */
+/* ---- units of several records, a unit a lane: their vectors are summed in double, in the records' order,
+ * and
+ * ---- clipped then ---- */
 
-enum { PADDING = TACIT_DOOR_PADDING };
+enum {
+  PARTIAL = 8,    /* sums of a square: on every instruction set these, added in one order */
+  MOST_LAYERS = 4 /* at a time */
+};
 
-/* The pieces' numbers follow each other, each piece's padded: what is added to the padding is not looked at.
- */
-static size_t n_padded(const tacit_vectors_t *of) {
-  size_t n = 0;
+/* sums (n, 16) += weights times x, n_layers times n floats, `apart` from one layer to the next. */
+TACIT_INLINE void add_layers(size_t n_layers, size_t n, const float *x, size_t apart, const vdouble *weights,
+                             double *sums) {
+  for (size_t j = 0; j < n; j++) {
+    vdouble value = vdouble_load(sums + j * 16);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < n_layers; i++) {
+      value += vdouble_load_floats(x + i * apart + j * 16) * weights[i];
+    }
+    vdouble_store(sums + j * 16, value);
+  }
+}
+
+static void add_weighted(size_t n_layers, size_t n, const float *x, size_t apart, const vdouble *weights,
+                         double *sums) {
+  switch (n_layers) {
+  case 1:
+    add_layers(1, n, x, apart, weights, sums);
+    break;
+  case 2:
+    add_layers(2, n, x, apart, weights, sums);
+    break;
+  case 3:
+    add_layers(3, n, x, apart, weights, sums);
+    break;
+  default:
+    add_layers(MOST_LAYERS, n, x, apart, weights, sums);
+    break;
+  }
+}
+
+static void add_gathered(const tacit_piece_t *piece, size_t n, const float *x, size_t apart,
+                         const vdouble *weights, double *sums) {
+  for (size_t i = 0; i < n * DOUBLE_LANES; i++) {
+    size_t t = i / DOUBLE_LANES, lane = i % DOUBLE_LANES;
+    float at = x[t * apart + piece->column * 16 + lane] - (float)piece->first, most = (float)(piece->n - 1);
+    size_t k = at > 0 ? (size_t)(at < most ? at : most) : 0;
+    sums[(piece->parameter + k * piece->stride) * 16 + lane] += weights[t][lane];
+  }
+}
+
+/* A piece of n <= MOST_LAYERS layers of DOUBLE_LANES units. */
+TACIT_INLINE void add_piece(const tacit_piece_t *piece, size_t n, const float *x, size_t x_apart,
+                            const float *rows, size_t rows_apart, double scale, double *sums) {
+  vdouble weights[MOST_LAYERS];
+  for (size_t i = 0; i < n; i++) {
+    weights[i] = piece->kind == TACIT_PIECE_DENSE ? vdouble_set(scale)
+                                                  : vdouble_load_floats(rows + i * rows_apart) * scale;
+  }
+  if (piece->kind == TACIT_PIECE_LINEAR) {
+    add_weighted(n, piece->n, x + piece->column * 16, x_apart, weights, sums + piece->parameter * 16);
+  } else if (piece->kind == TACIT_PIECE_DENSE) {
+    add_weighted(n, piece->n, rows, rows_apart, weights, sums + piece->parameter * 16);
+  } else {
+    add_gathered(piece, n, x, x_apart, weights, sums);
+  }
+}
+
+static void units_add(const tacit_vectors_t *of, const tacit_layers_t *layers, double *sums) {
+  const size_t rows_apart = of->n_points * of->n_rows * 16, x_apart = layers->n_columns * 16;
+  for (size_t at = 0; at < layers->n; at += MOST_LAYERS) {
+    size_t n = layers->n - at < MOST_LAYERS ? layers->n - at : MOST_LAYERS;
+    const float *x = layers->x + at * x_apart, *rows = layers->rows + at * rows_apart;
+    for (size_t i = 0; i < of->n_points * of->n_pieces; i++) {
+      const tacit_piece_t *piece = &of->pieces[i % of->n_pieces];
+      size_t k = i / of->n_pieces;
+      for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+        add_piece(piece, n, x + lane, x_apart, rows + (k * of->n_rows + piece->row) * 16 + lane, rows_apart,
+                  layers->scale, sums + k * of->dim * 16 + lane);
+      }
+    }
+  }
+}
+
+static size_t stride_of(const tacit_piece_t *piece) {
+  return piece->kind == TACIT_PIECE_GATHER ? piece->stride : 1;
+}
+
+TACIT_INLINE vdouble square_of_units(const tacit_vectors_t *of, const double *sums) {
+  vdouble q[PARTIAL] = {0};
   for (size_t i = 0; i < of->n_pieces; i++) {
-    n += tacit_door_padded(of->pieces[i].n);
-  }
-  return n;
-}
-
-/* sum (padded n) += weight times x of n_own records; no row: scale times x. */
-TACIT_INLINE void unit_numbers(size_t n, size_t n_own, const float *x, size_t width, const float *row,
-                               size_t row_width, double scale, double *sum) {
-  for (size_t j = 0; j < n; j += PADDING) {
-    double value[PADDING];
-    memcpy(value, sum + j, sizeof value);
-    for (size_t i = 0; i < n_own; i++) {
-      double weight = row != NULL ? (double)row[i * row_width] * scale : scale;
-      for (size_t l = 0; l < PADDING; l++) {
-        value[l] += (double)x[i * width + j + l] * weight;
+    const size_t n = of->pieces[i].n, stride = stride_of(&of->pieces[i]) * 16;
+    const double *at = sums + of->pieces[i].parameter * 16;
+    size_t j = 0;
+    for (; j + PARTIAL <= n; j += PARTIAL) {
+#pragma GCC unroll 8
+      for (size_t l = 0; l < PARTIAL; l++) {
+        vdouble x = vdouble_load(at + (j + l) * stride);
+        q[l] += x * x;
       }
     }
-    memcpy(sum + j, value, sizeof value);
-  }
-}
-
-static void unit_add(const tacit_vectors_t *of, const tacit_own_t *own, double *sum) {
-  for (size_t k = 0; k < of->n_points; k++) {
-    for (size_t i = 0; i < of->n_pieces; sum += tacit_door_padded(of->pieces[i++].n)) {
-      const tacit_piece_t piece = of->pieces[i];
-      const float *row = own->rows + k * of->n_rows + piece.row;
-      if (piece.kind == TACIT_PIECE_LINEAR) {
-        unit_numbers(piece.n, own->n, own->x + piece.column, own->x_width, row, own->rows_width, own->scale,
-                     sum);
-      } else if (piece.kind == TACIT_PIECE_DENSE) {
-        unit_numbers(piece.n, own->n, row, own->rows_width, NULL, 0, own->scale, sum);
-      }
-      for (size_t r = 0; piece.kind == TACIT_PIECE_GATHER && r < own->n; r++) {
-        float at = own->x[r * own->x_width + piece.column] - (float)piece.first, most = (float)(piece.n - 1);
-        sum[at > 0 ? (size_t)(at < most ? at : most) : 0] += (double)row[r * own->rows_width] * own->scale;
-      }
-    }
-  }
-}
-
-/*
- * In eight partial sums, added in one order: every instruction set rounds alike. What was added to the
- * padding is masked, not cleared: a vector that is read just after a part of it was written waits for the
- * write.
- */
-TACIT_INLINE double unit_square(const tacit_vectors_t *of, const double *sum) {
-  double q[PADDING] = {0};
-  for (size_t i = 0; i < of->n_pieces; sum += tacit_door_padded(of->pieces[i++].n)) {
-    for (size_t j = 0; j < of->pieces[i].n; j += PADDING) {
-      size_t left = of->pieces[i].n - j;
-      for (size_t l = 0; l < PADDING; l++) {
-        double x = l < left ? sum[j + l] : 0;
+#pragma GCC unroll 8
+    for (size_t l = 0; l < PARTIAL; l++) {
+      if (j + l < n) {
+        vdouble x = vdouble_load(at + (j + l) * stride);
         q[l] += x * x;
       }
     }
@@ -212,32 +254,32 @@ TACIT_INLINE double unit_square(const tacit_vectors_t *of, const double *sum) {
   return ((q[0] + q[4]) + (q[2] + q[6])) + ((q[1] + q[5]) + (q[3] + q[7]));
 }
 
-/* One point. */
-static void unit_end(const tacit_vectors_t *of, const tacit_own_t *own, const double *sum, int64_t *k,
-                     tacit_door_notes_t *notes) {
-  double square = unit_square(of, sum), factor = own->most / (square > 1 ? sqrt(square) : 1);
-  bool is_finite = square <= DBL_MAX;
-  notes->n_non_finite += !is_finite;
-  notes->n_grad_clipped += is_finite && square > 1;
-  const double *at = sum;
-  for (size_t i = 0; is_finite && i < of->n_pieces; at += tacit_door_padded(of->pieces[i++].n)) {
-    const tacit_piece_t piece = of->pieces[i];
-    size_t stride = piece.kind == TACIT_PIECE_GATHER ? piece.stride : 1;
-    int64_t *to = k + piece.parameter;
-    for (size_t j = 0; j < piece.n; j++) {
-      to[j * stride] = (int32_t)(at[j] * factor); /* truncated toward zero; at most 2^20 */
-    }
+/* One point of DOUBLE_LANES units; truncated toward zero, at most 2^20. */
+TACIT_INLINE void end_units(const tacit_vectors_t *of, double most, const double *sums, int32_t *k,
+                            tacit_door_notes_t *notes) {
+  vdouble square = square_of_units(of, sums), one = vdouble_set(1);
+  vlong finite = square <= DBL_MAX, over = finite & (square > one);
+  vdouble factor =
+      vlong_bits(over) == 0 ? vdouble_set(most) : most / vdouble_select(over, vdouble_sqrt(square), one);
+  notes->n_non_finite += (uint64_t)__builtin_popcount(vlong_bits(~finite));
+  notes->n_grad_clipped += (uint64_t)__builtin_popcount(vlong_bits(over));
+#pragma GCC unroll 2
+  for (size_t j = 0; j < of->dim; j++) {
+    vdouble whole = vdouble_select(finite, vdouble_load(sums + j * 16) * factor, vdouble_set(0));
+    vint_half truncated = __builtin_convertvector(whole, vint_half);
+    memcpy(k + j * 16, &truncated, sizeof truncated);
   }
 }
 
-static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums, int64_t *k,
-                 tacit_door_notes_t *notes) {
+static void units(const tacit_vectors_t *of, const tacit_layers_t *layers, double *sums, int32_t *k,
+                  tacit_door_notes_t *notes) {
   if (k == NULL) {
-    unit_add(of, own, sums);
-  } else {
-    size_t n_sums = n_padded(of);
-    for (size_t point = 0; point < of->n_points; point++) {
-      unit_end(of, own, sums + point * n_sums, k + point * of->dim, notes);
+    units_add(of, layers, sums);
+    return;
+  }
+  for (size_t at = 0; at < of->n_points * of->dim * 16; at += of->dim * 16) {
+    for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+      end_units(of, layers->most, sums + at + lane, k + at + lane, notes);
     }
   }
 }
@@ -245,4 +287,4 @@ static void unit(const tacit_vectors_t *of, const tacit_own_t *own, double *sums
 #define TABLE_NAME_(isa) tacit_grid_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_grid_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_grid_functions_t TABLE_NAME(TACIT_ISA) = {exposed, grid, ratio, trapezoid, unit};
+const tacit_grid_functions_t TABLE_NAME(TACIT_ISA) = {exposed, grid, ratio, trapezoid, units};
