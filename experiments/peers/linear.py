@@ -109,7 +109,7 @@ SETS = [
 ONE = ("adassp", "moments", "gibbs", "normalx", "fixeds", "diffprivlib")
 
 
-def mu_of(epsilon):
+def mu_of(epsilon, delta=DELTA):
     """The mu at which Gaussian noise of sd sensitivity / mu is (epsilon, delta) [Balle2018]."""
 
     def normal(x):
@@ -119,7 +119,7 @@ def mu_of(epsilon):
     for _ in range(100):
         mu = math.sqrt(low * high)
         lost = normal(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal(-mu / 2 - epsilon / mu)
-        low, high = (mu, high) if lost < DELTA else (low, mu)
+        low, high = (mu, high) if lost < delta else (low, mu)
     return low
 
 
@@ -129,6 +129,7 @@ class Records:
     part = slice(1, -1)  # slopes among what tacit writes: the last is the residual sd
 
     def __init__(self, case, bounds, relation="substitute"):
+        bounds = list(bounds)
         columns = np.loadtxt(case.data, delimiter=",", skiprows=1).T
         middle, half = (
             np.array([((b or (0, 1))[0] + (b or (0, 1))[1]) / 2 for b in bounds]),
@@ -141,6 +142,7 @@ class Records:
             self.n = round(self.n, -2)
         self.square, self.sum = (1, 1) if relation == "add-remove" else (math.sqrt(2), 2)
         self.slopes = half[0] / half[1:]
+        self.binary = np.array([b is None for b in bounds])
         self.estimate, self.error = np.array(case.estimate[1:-1]), np.array(case.error[1:-1])
 
 
@@ -238,8 +240,23 @@ def peers(r, of, epsilon):
     return result
 
 
+def shown(number):
+    return f"{number:.2f}" if not number >= 1e4 else f"{number:.0e}"
+
+
 def rms(off):
     return float(np.sqrt(np.mean(np.square(off))))
+
+
+def summary(found):
+    """Root mean square error, width and coverage of a peer's answers, and how many there are."""
+    found = [f if isinstance(f, dict) else {"off": f, "ratio": None} for f in found]
+    off = np.array([f["off"] for f in found])
+    if not found[0]["ratio"]:
+        return rms(off), "none", "none", len(found)
+    ratio = np.array([f["ratio"] for f in found])
+    holds = [f.get("holds", np.abs(f["off"]) < 1.645 * np.array(f["ratio"])) for f in found]
+    return rms(off), shown(np.median(ratio)), f"{np.mean(holds):.2f}", len(found)
 
 
 def cells(of, runs):
@@ -269,28 +286,35 @@ def cells(of, runs):
         found = [run["peers"][name] for run in runs]
         if isinstance(first, list):
             answered = [[run[k] for run in found if run[k]] for k in range(len(first))]
-            answered = [offs for offs in answered if len(offs) * 2 >= len(runs)]
+            answered = [a for a in answered if len(a) * 2 >= len(runs)]
             if answered:
-                best = min(answered, key=rms)
-                failed = f"{len(best)} of {len(runs)} answer" if len(best) < len(runs) else ""
-                out[name] = (rms(best), "none", "none", failed)
-        else:
-            off = np.array([f["off"] for f in found])
-            ratio = np.array([f["ratio"] for f in found]) if first["ratio"] else None
-            out[name] = (
-                rms(off),
-                f"{np.median(ratio):.2f}" if first["ratio"] else "none",
-                f"{(np.abs(off) < 1.645 * ratio).mean():.2f}" if first["ratio"] else "none",
-                "",
-            )
+                best = min((summary(a) for a in answered), key=lambda of_setting: of_setting[0])
+                failed = f"{best[3]} of {len(runs)} answer" if best[3] < len(runs) else ""
+                out[name] = (*best[:3], failed)
+        elif first:
+            out[name] = (*summary(found)[:3], "")
     out["zero"] = (rms(of.estimate / of.error), "none", "none", "")
     return out
 
 
-def compare(doc, names, sets, load, one_run):
+def by_method(names):
+    """The second table: its first lines, and the lines of a set and epsilon, one a method."""
+
+    def rows(name, epsilon, found):
+        return [
+            f"| {name} | {epsilon:g} | {m} | {' | '.join(found[m][1:])} |"
+            for m in names
+            if m in found and (found[m][1] != "none" or found[m][3])
+        ]
+
+    return ["| set | epsilon | method | width | 90 % intervals that hold it | |", "| --- " * 6 + "|"], rows
+
+
+def compare(doc, names, sets, load, one_run, second=None):
     """The program: runs that are missing, kept as they come, and the table.
 
-    load(name, DATA, folder, relation): a case and its Records; one_run(r, of, epsilon): what peers answer.
+    load(name, DATA, folder, relation): a case and its Records; one_run(r, of, epsilon): what peers answer;
+    second: the second table, as by_method gives it.
     """
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("tacit")
@@ -306,10 +330,12 @@ def compare(doc, names, sets, load, one_run):
     kept, done, r = args.out / "runs.jsonl", {}, np.random.default_rng()
     for run in map(json.loads, kept.read_text().splitlines()) if kept.exists() else ():
         done.setdefault((run["set"], run["epsilon"]), []).append(run)
-    errors, intervals = (
-        [f"| set (rows, coefficients) | epsilon | {' | '.join(names)} |", "| --- " * (len(names) + 2) + "|"],
-        ["| set | epsilon | method | width | 90 % intervals that hold it | |", "| --- " * 6 + "|"],
-    )
+    head, rows = second or by_method(names)
+    intervals = list(head)
+    errors = [
+        f"| set (rows, coefficients) | epsilon | {' | '.join(names)} |",
+        "| --- " * (len(names) + 2) + "|",
+    ]
     with tempfile.TemporaryDirectory() as temporary:
         for name in args.sets.split(","):
             case, of = load(name, args.data, pathlib.Path(temporary), args.relation)
@@ -332,14 +358,10 @@ def compare(doc, names, sets, load, one_run):
                 found = cells(of, runs)
                 errors.append(
                     f"| {name} ({len(of.y)}, {of.d}) | {epsilon:g} | "
-                    + " | ".join(f"{found[m][0]:.2f}" if m in found else "" for m in names)
+                    + " | ".join(shown(found[m][0]) if m in found else "" for m in names)
                     + " |"
                 )
-                intervals += [
-                    f"| {name} | {epsilon:g} | {m} | {' | '.join(found[m][1:])} |"
-                    for m in names
-                    if m in found and (found[m][1] != "none" or found[m][3])
-                ]
+                intervals += rows(name, epsilon, found)
                 print(errors[-1], flush=True)
     (args.out / "table.md").write_text("\n".join([*errors, "", *intervals, ""]))
 
