@@ -83,22 +83,45 @@ static void project_lower(size_t n, size_t d, const double *f, const double *c, 
   }
 }
 
-static void lift(size_t n, size_t d, size_t m, const double *rows, const double *weight, const double *c,
-                 double *out) {
-  for (size_t k = 0; k < n; k += 16) {
-    vec total[PARTS] = {{0}};
-    for (size_t i = 0; i < d; i++) {
-      vec inner[PARTS] = {{0}};
-      for (size_t b = 0; b < m; b++) {
-        for (size_t part = 0; part < PARTS; part++) {
-          inner[part] += weight[i * m + b] * load(c + b * n + k + LANES * part);
-        }
-      }
-      for (size_t part = 0; part < PARTS; part++) {
-        total[part] += inner[part] * load(rows + i * n + k + LANES * part);
+/* total (width vectors) += some of rows, from k on, times as many rows of weight by c. */
+INLINE void lift_tile(size_t n_rows, size_t width, size_t n, size_t m, const double *rows,
+                      const double *weight, const double *c, vec total[WIDTH]) {
+  vec sums[ROWS][WIDTH] = {{{0}}};
+  for (size_t b = 0; b < m; b++) {
+    for (size_t i = 0; i < n_rows; i++) {
+      for (size_t j = 0; j < width; j++) {
+        sums[i][j] += weight[i * m + b] * load(c + b * n + LANES * j);
       }
     }
-    memcpy(out + k, total, sizeof total);
+  }
+  for (size_t i = 0; i < n_rows; i++) {
+    for (size_t j = 0; j < width; j++) {
+      total[j] += sums[i][j] * load(rows + i * n + LANES * j);
+    }
+  }
+}
+
+INLINE void lift_lines(size_t width, size_t n, size_t d, size_t m, const double *rows, const double *weight,
+                       const double *c, double *out) {
+  vec total[WIDTH] = {{0}};
+  size_t i = 0;
+  for (; i + ROWS <= d; i += ROWS) {
+    lift_tile(ROWS, width, n, m, rows + i * n, weight + i * m, c, total);
+  }
+  for (; i < d; i++) {
+    lift_tile(1, width, n, m, rows + i * n, weight + i * m, c, total);
+  }
+  memcpy(out, total, width * sizeof *total);
+}
+
+static void lift(size_t n, size_t d, size_t m, const double *rows, const double *weight, const double *c,
+                 double *out) {
+  size_t k = 0;
+  for (; k + WIDTH * LANES <= n; k += WIDTH * LANES) {
+    lift_lines(WIDTH, n, d, m, rows + k, weight, c + k, out + k);
+  }
+  for (; k < n; k += 16) {
+    lift_lines(PARTS, n, d, m, rows + k, weight, c + k, out + k);
   }
 }
 

@@ -25,40 +25,73 @@ static bool factorise(tacit_aware_posterior_t *p, const double *theta, double *p
   return false;
 }
 
-/* Try the steps along `direction`; move theta to the best one if the density rises. */
-static bool search(tacit_aware_posterior_t *p, const double *direction, double *theta, double *value) {
-  static const double steps[] = {1, 0.5, 0.25, 0.1, 0.03};
-  size_t d = p->surrogate->d;
-  double start[TACIT_NOISE_AWARE_MAX_FEATURES], point[TACIT_NOISE_AWARE_MAX_FEATURES], before = *value;
-  memcpy(start, theta, d * sizeof *start);
-  for (size_t s = 0; s < sizeof steps / sizeof steps[0]; s++) {
-    for (size_t j = 0; j < d; j++) {
-      point[j] = start[j] + steps[s] * direction[j];
-    }
-    double here = tacit_aware_posterior_log_density(p, point, NULL);
-    if (here > *value) {
-      *value = here;
-      memcpy(theta, point, d * sizeof *theta);
-    }
+/* A place on the way: theta (d), log density and gradient (d) there. */
+typedef struct place {
+  double theta[TACIT_NOISE_AWARE_MAX_FEATURES], value, grad[TACIT_NOISE_AWARE_MAX_FEATURES];
+} place_t;
+
+static void look(tacit_aware_posterior_t *p, place_t *place) {
+  place->value = tacit_aware_posterior_log_density(p, place->theta, place->grad);
+}
+
+static void step(size_t d, const place_t *from, double length, const double *direction, place_t *to) {
+  for (size_t j = 0; j < d; j++) {
+    to->theta[j] = from->theta[j] + length * direction[j];
   }
-  return *value > before + 1e-9;
+}
+
+/* Of shorter steps along `direction` and `to`, which is a whole one, move `from` to the best if the density
+ * rises there. */
+static void search(tacit_aware_posterior_t *p, const double *direction, place_t *to, place_t *from) {
+  static const double steps[] = {0.5, 0.25, 0.1, 0.03};
+  place_t start = *from, best = to->value > from->value ? *to : *from;
+  for (size_t s = 0; s < sizeof steps / sizeof steps[0]; s++) {
+    step(p->surrogate->d, &start, steps[s], direction, to);
+    to->value = tacit_aware_posterior_log_density(p, to->theta, NULL);
+    best = to->value > best.value ? *to : best;
+  }
+  *from = best;
+  look(p, from); /* what comes next takes it as evaluated last */
+}
+
+/* A whole step where the density rises by a fair part of what its slope promises; does it rise? */
+static bool climb(tacit_aware_posterior_t *p, const double *direction, place_t *at) {
+  static const double fair = 0.4, negligible = 1e-9; /* half of it where the density is a parabola */
+  double before = at->value, promised = tacit_dot(p->surrogate->d, direction, at->grad);
+  if (!(promised > negligible)) {
+    return false;
+  }
+  place_t to;
+  step(p->surrogate->d, at, 1, direction, &to);
+  look(p, &to);
+  if (to.value >= before + fair * promised) {
+    *at = to;
+  } else {
+    search(p, direction, &to, at);
+  }
+  return at->value > before + negligible;
 }
 
 tacit_status_t tacit_aware_mode(tacit_aware_posterior_t *posterior, double *theta, double *factor,
                                 tacit_error_t *err) {
   size_t d = posterior->surrogate->d;
   double direction[TACIT_NOISE_AWARE_MAX_FEATURES], *precision = factor;
-  bool is_rising = true, ok = true;
+  place_t at;
+  memcpy(at.theta, theta, d * sizeof *theta);
+  look(posterior, &at);
+  bool is_rising = true, ok = isfinite(at.value);
   for (int i = 0; i <= MAX_ITERATIONS && ok; i++) {
-    double value = tacit_aware_posterior_log_density(posterior, theta, direction);
-    ok = isfinite(value) && factorise(posterior, theta, precision);
+    ok = factorise(posterior, at.theta, precision);
     if (!ok || !is_rising || i == MAX_ITERATIONS) {
       break;
     }
+    memcpy(direction, at.grad, d * sizeof *direction);
     tacit_solve_lower(d, precision, direction);
     tacit_solve_upper(d, precision, direction);
-    is_rising = search(posterior, direction, theta, &value);
+    is_rising = climb(posterior, direction, &at);
+    ok = isfinite(at.value);
   }
+  memcpy(theta, at.theta, d * sizeof *theta);
   if (!ok) {
     return tacit_error_set(
         err, TACIT_ERR_NUMERIC, "prior",

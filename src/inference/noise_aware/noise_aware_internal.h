@@ -362,6 +362,7 @@ void tacit_add_prior_precision(const tacit_parameters_t *parameters, size_t d, c
 /* ---- posterior.c ---- */
 
 typedef struct tacit_expansion tacit_expansion_t;
+typedef struct tacit_quartic tacit_quartic_t;
 typedef struct tacit_aware_posterior {
   /* Another density than that of scores, log density of `of` at theta and its gradient (d) unless NULL: of
    * the rest only parameters, settings and the surrogate's size count then. NULL: none. */
@@ -374,7 +375,8 @@ typedef struct tacit_aware_posterior {
   const tacit_rounds_t *rounds;
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
-  const tacit_expansion_t *expansion; /* of the covariance, where no gradient is asked for; NULL: none */
+  const tacit_expansion_t *expansion; /* of the covariance; NULL: none */
+  const tacit_quartic_t *quartic; /* of the likelihood of this and all next, where no gradient is asked for */
   /* workspace, D = d n_rounds; after an evaluation: cov_factor (D, D) */
   tacit_family_moments_t *moments; /* (n_rows) */
   double *f, *y, *cov, *cov_factor, *cov_inverse, *solved, *adjoint, *temporary;
@@ -391,6 +393,12 @@ void tacit_aware_posterior_clear(tacit_aware_posterior_t *posterior);
 /* Log density up to a constant and its gradient (d) unless NULL; -INFINITY where it is not a number. */
 double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta,
                                          double *grad);
+/* Log likelihood of the releases of this and all `next`; grad (d) += its gradient unless NULL. What is no
+ * number has none. */
+double tacit_aware_posterior_likelihood(tacit_aware_posterior_t *posterior, const double *theta,
+                                        double *grad);
+/* n^2: what the process adds to C is by the surrogate's means, and counts so often. */
+double tacit_aware_discrepancy_weight(const tacit_aware_posterior_t *posterior);
 /* cov <- C(theta), lower triangle, itself. */
 void tacit_aware_posterior_covariance(tacit_aware_posterior_t *posterior, const double *theta);
 /*
@@ -421,8 +429,24 @@ TACIT_MUST_USE tacit_status_t tacit_expansion_new(tacit_expansion_t **expansion,
 void tacit_expansion_free(tacit_expansion_t *expansion);
 /* out (D) <- the scores less their means, of mean responses (n_rows). */
 void tacit_expansion_residual(const tacit_expansion_t *expansion, const double *means, double *out);
+/* out (n_rows) <- alpha' of how the means of the scores change with mean responses, for alpha (D). */
+void tacit_expansion_along(const tacit_expansion_t *expansion, const double *alpha, double *out);
 /* cov (D, D) <- it, lower triangle. */
 void tacit_expansion_covariance(const tacit_expansion_t *expansion, const double *theta, double *cov);
+/* grad (d) += the derivative by theta of sum_ij slope_ij C_ij, slope (D, D) symmetric. */
+void tacit_expansion_add_slope(const tacit_expansion_t *expansion, const double *theta, const double *slope,
+                               double *grad);
+
+/* ---- quartic.c, quartic_fit.c ---- */
+
+/*
+ * The log likelihood itself, of all sites together, as a function of a polynomial of the fourth degree: a
+ * sixtieth of the time of an expansion's. Whoever takes it compares it with what it stands for (walk.c).
+ */
+TACIT_MUST_USE tacit_status_t tacit_quartic_new(tacit_quartic_t **quartic, tacit_aware_posterior_t *posterior,
+                                                const double *mode, const double *factor, tacit_error_t *err);
+void tacit_quartic_free(tacit_quartic_t *quartic);
+double tacit_quartic_value(const tacit_quartic_t *quartic, const double *theta);
 
 /* ---- mode.c, walk.c ---- */
 

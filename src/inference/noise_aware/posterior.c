@@ -74,7 +74,7 @@ static void fill_rows(tacit_aware_posterior_t *p, const double *theta) {
   }
 }
 
-static double discrepancy_weight(const tacit_aware_posterior_t *p) {
+double tacit_aware_discrepancy_weight(const tacit_aware_posterior_t *p) {
   return TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY) ? 0 : p->rounds->n * p->rounds->n;
 }
 
@@ -101,7 +101,8 @@ static void fill_block(tacit_aware_posterior_t *p, size_t a, size_t b) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_rounds_t *r = p->rounds;
   size_t n = s->n_rows, d = s->d, width = d * r->n_rounds, nb = r->n_columns;
-  double n2 = discrepancy_weight(p), *own = p->lines[1], *weighted = p->f + a * d * n, *block = p->temporary;
+  double n2 = tacit_aware_discrepancy_weight(p), *own = p->lines[1], *weighted = p->f + a * d * n,
+         *block = p->temporary;
   const double *spread_a = p->spread + a * n, *spread_b = p->spread + b * n;
   for (size_t k = 0; k < n; k++) {
     double sampled = r->clustered == NULL ? r->n * p->moments[k].variance : 0;
@@ -158,7 +159,8 @@ static void fill_expanded(tacit_aware_posterior_t *p, const double *theta) {
   double *eta = p->lines[0], *mean = p->lines[1];
   tacit_aware_kernel()->multiply(1, p->surrogate->d, n, theta, p->surrogate->x, eta);
   for (size_t k = 0; k < n; k++) {
-    mean[k] = tacit_family_moments(p->settings->family, p->settings->upper, eta[k]).mean;
+    p->moments[k] = tacit_family_moments(p->settings->family, p->settings->upper, eta[k]);
+    mean[k] = p->moments[k].mean;
   }
   tacit_expansion_residual(p->expansion, mean, p->solved);
   tacit_expansion_covariance(p->expansion, theta, p->cov);
@@ -195,21 +197,25 @@ static void invert_covariance(tacit_aware_posterior_t *p) {
   }
 }
 
-/*
- * grad += derivative of the normal part. With alpha = C^-1 (s - mean) and S = (alpha alpha' - C^-1) / 2, the
- * derivative by the mean is alpha, by C it is S; the fitted mean of row k enters both, Var(y) the latter.
- */
+/* cov_inverse <- S = (alpha alpha' - C^-1) / 2 for alpha = C^-1 (s - mean): the derivative by C; that by the
+ * mean is alpha. */
+static void fill_slope(tacit_aware_posterior_t *p) {
+  size_t width = p->surrogate->d * p->rounds->n_rounds;
+  invert_covariance(p);
+  for (size_t i = 0; i < width * width; i++) {
+    p->cov_inverse[i] = 0.5 * (p->solved[i / width] * p->solved[i % width] - p->cov_inverse[i]);
+  }
+}
+
+/* grad += derivative of the normal part; the fitted mean of row k enters mean and C, Var(y) the latter. */
 static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   const tacit_surrogate_t *s = p->surrogate;
   const tacit_rounds_t *r = p->rounds;
   size_t n = s->n_rows, d = s->d, width = d * r->n_rounds, nb = r->n_columns;
-  double n2 = discrepancy_weight(p), *slope = p->cov_inverse, *weight = p->temporary;
+  double n2 = tacit_aware_discrepancy_weight(p), *slope = p->cov_inverse, *weight = p->temporary;
   double *along = p->lines[0], *lifted = p->lines[1], *by_eta = p->lines[2], *const *quadratic = p->lines + 3,
          *varied = p->f; /* f is done with */
-  invert_covariance(p);
-  for (size_t i = 0; i < width * width; i++) {
-    slope[i] = 0.5 * (p->solved[i / width] * p->solved[i % width] - p->cov_inverse[i]);
-  }
+  fill_slope(p);
   for (size_t a = 0; a < r->n_rounds; a++) { /* sum over rows i of round a and all j of u_i S_ij u_j */
     tacit_aware_kernel()->lift(n, d, width, r->rows + a * d * n, slope + a * d * width, r->rows,
                                quadratic[a]);
@@ -242,18 +248,24 @@ static void add_normal_gradient(tacit_aware_posterior_t *p, double *grad) {
   }
 }
 
-double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta,
-                                         double *grad) {
-  if (posterior->density != NULL) {
-    return posterior->density(posterior->of, theta, grad);
+/* The same with the expansion in the place of C. */
+static void add_expanded_gradient(tacit_aware_posterior_t *p, const double *theta, double *grad) {
+  size_t n = p->surrogate->n_rows;
+  double *by_eta = p->lines[0];
+  fill_slope(p);
+  tacit_expansion_along(p->expansion, p->solved, by_eta);
+  for (size_t k = 0; k < n; k++) {
+    by_eta[k] *= p->moments[k].slope;
   }
-  const tacit_parameters_t *parameters = posterior->parameters;
-  double log_prior = parameters->log_prior(parameters->ctx, theta, grad);
-  double value = log_prior;
-  if (posterior->wide != NULL) {
-    value += tacit_wide_log_density(posterior->wide, theta, grad);
-    return isfinite(value) ? value : -INFINITY;
+  for (size_t j = 0; j < p->surrogate->d; j++) {
+    grad[j] += tacit_dot(n, by_eta, p->surrogate->x + j * n);
   }
+  tacit_expansion_add_slope(p->expansion, theta, p->cov_inverse, grad);
+}
+
+double tacit_aware_posterior_likelihood(tacit_aware_posterior_t *posterior, const double *theta,
+                                        double *grad) {
+  double value = 0;
   for (tacit_aware_posterior_t *p = posterior; p != NULL; p = p->next) {
     if (p->expansion != NULL) {
       fill_expanded(p, theta);
@@ -262,13 +274,30 @@ double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, con
     }
     value += normal_log_density(p);
   }
-  if (!isfinite(value)) {
-    return -INFINITY;
-  }
-  for (tacit_aware_posterior_t *p = posterior; grad != NULL && p != NULL; p = p->next) {
-    add_normal_gradient(p, grad);
+  for (tacit_aware_posterior_t *p = posterior; isfinite(value) && grad != NULL && p != NULL; p = p->next) {
+    if (p->expansion != NULL) {
+      add_expanded_gradient(p, theta, grad);
+    } else {
+      add_normal_gradient(p, grad);
+    }
   }
   return value;
+}
+
+double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, const double *theta,
+                                         double *grad) {
+  if (posterior->density != NULL) {
+    return posterior->density(posterior->of, theta, grad);
+  }
+  const tacit_parameters_t *parameters = posterior->parameters;
+  double value = parameters->log_prior(parameters->ctx, theta, grad);
+  if (posterior->wide != NULL) {
+    value += tacit_wide_log_density(posterior->wide, theta, grad);
+    return isfinite(value) ? value : -INFINITY;
+  }
+  value += posterior->quartic != NULL ? tacit_quartic_value(posterior->quartic, theta)
+                                      : tacit_aware_posterior_likelihood(posterior, theta, grad);
+  return isfinite(value) ? value : -INFINITY;
 }
 
 /* precision (d, d) += that of the likelihood of one site's releases. */

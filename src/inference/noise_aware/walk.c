@@ -15,9 +15,11 @@
 enum { MOST_TURNED = 12, START_HALVINGS = 30 };
 
 /*
- * Covariances are taken by expansion if log densities are then off by no more than this: an sd over states of
- * warm-up, N_COMPARED of each chain, by which means are off by no more than that of their sd; and at the most
- * where these are further_out times as far from the centre.
+ * What is evaluated is the polynomial of quartic.c, or covariances by expansion, if log densities are then
+ * off by no more than this: an sd over states of warm-up, N_COMPARED of each chain, by which means are off by
+ * no more than that of their sd; and at the most where these are further_out times as far from the centre.
+ * Once all is drawn the same is asked of what was: of some draws, and of the one of each chain that is
+ * furthest out.
  */
 enum { N_COMPARED = 8, LEAST_WARMUP = 100 };
 static const double most_apart = 0.02, further_out = 1.5, most_apart_far = 0.5;
@@ -56,10 +58,10 @@ static void keep(const walk_t *w, size_t c, size_t row, const tacit_draw_stats_t
   kept->log_prior = parameters->log_prior(parameters->ctx, theta, NULL);
 }
 
-/* ---- covariances by expansion ---- */
+/* ---- what chains evaluate in the place of the log density ---- */
 
-/* Where warm-up is long enough to tell whether they may be. */
-static bool may_expand(const tacit_aware_posterior_t *p, const walk_moves_t *moves, size_t n_warmup) {
+/* Where warm-up is long enough to tell whether anything may. */
+static bool may_approximate(const tacit_aware_posterior_t *p, const walk_moves_t *moves, size_t n_warmup) {
   return !moves->has_gradient && p->density == NULL && p->wide == NULL && n_warmup >= LEAST_WARMUP &&
          p->surrogate->d <= TACIT_AWARE_MOST_EXPANDED;
 }
@@ -68,84 +70,130 @@ static size_t count_sites(const tacit_aware_posterior_t *p) {
   return p == NULL ? 0 : 1 + count_sites(p->next);
 }
 
-/* expansions NULL: what is evaluated is exact. */
-static void expand(tacit_aware_posterior_t *p, tacit_expansion_t *const *expansions) {
+typedef struct approximations {
+  tacit_expansion_t **expansions; /* of the posterior and those after it */
+  tacit_quartic_t *quartic;
+} approximations_t;
+
+/* By one or the other, or where both are NULL what is exact. */
+static void approximate(tacit_aware_posterior_t *p, const tacit_quartic_t *quartic,
+                        tacit_expansion_t *const *expansions) {
+  p->quartic = quartic;
   for (size_t i = 0; p != NULL; p = p->next, i++) {
     p->expansion = expansions != NULL ? expansions[i] : NULL;
   }
 }
 
-static tacit_status_t open_expansions(walk_t *w, const walk_start_t *from, tacit_error_t *err) {
-  w->expansions = tacit_alloc_zero(count_sites(w->posterior), sizeof *w->expansions);
-  tacit_status_t status = w->expansions != NULL ? TACIT_OK : tacit_error_memory(err);
-  tacit_aware_posterior_t *p = w->posterior;
+static void close_approximations(approximations_t *a, tacit_aware_posterior_t *posterior) {
+  for (size_t i = 0; a->expansions != NULL && i < count_sites(posterior); i++) {
+    tacit_expansion_free(a->expansions[i]);
+  }
+  tacit_free(a->expansions);
+  tacit_quartic_free(a->quartic);
+}
+
+/* The quartic is made of the density by expansion. */
+static tacit_status_t open_approximations(approximations_t *a, tacit_aware_posterior_t *posterior,
+                                          const walk_start_t *from, tacit_error_t *err) {
+  a->expansions = tacit_alloc_zero(count_sites(posterior), sizeof *a->expansions);
+  tacit_status_t status = a->expansions != NULL ? TACIT_OK : tacit_error_memory(err);
+  tacit_aware_posterior_t *p = posterior;
   for (size_t i = 0; p != NULL && status == TACIT_OK; p = p->next, i++) {
-    status = tacit_expansion_new(&w->expansions[i], p, from->mode, from->factor, err);
+    status = tacit_expansion_new(&a->expansions[i], p, from->mode, from->factor, err);
   }
-  for (size_t c = 0; c < w->n_chains && status == TACIT_OK; c++) {
-    expand(w->own[c], w->expansions);
-  }
+  approximate(posterior, NULL, a->expansions);
+  TACIT_THEN(status, tacit_quartic_new(&a->quartic, posterior, from->mode, from->factor, err));
+  approximate(posterior, NULL, NULL);
   return status;
 }
 
-static void close_expansions(walk_t *w) {
-  expand(w->posterior, NULL);
-  for (size_t i = 0; w->expansions != NULL && i < count_sites(w->posterior); i++) {
-    tacit_expansion_free(w->expansions[i]);
-  }
-  tacit_free(w->expansions);
-}
-
+/* Exact log densities less approximate ones at states of each chain: at usual ones, and far out. */
 typedef struct comparison {
   const walk_t *w;
-  double *apart, *far; /* (n_chains, N_COMPARED): log densities, exact less by expansion */
+  size_t n, n_far;    /* states of a chain */
+  double *theta;      /* (n_chains, n + n_far, d) */
+  double *difference; /* (n_chains, n + n_far) */
 } comparison_t;
 
-static double difference(const comparison_t *of, size_t c, const double *theta) {
-  tacit_aware_posterior_t *own = of->w->own[c];
-  double by_expansion = tacit_aware_posterior_log_density(own, theta, NULL);
-  expand(own, NULL);
-  double exact = tacit_aware_posterior_log_density(own, theta, NULL);
-  expand(own, of->w->expansions);
-  return exact - by_expansion;
-}
-
-/* At states of the later half of warm-up, and further out. */
 static void compare_chain(void *user, size_t c, size_t thread) {
   const comparison_t *of = user;
   const walk_t *w = of->w;
+  tacit_aware_posterior_t *own = w->own[c];
+  size_t n = of->n + of->n_far;
   (void)thread;
-  for (size_t i = 0; i < N_COMPARED; i++) {
-    size_t iteration = w->n_warmup / 2 + i * (w->n_warmup - w->n_warmup / 2) / N_COMPARED;
-    const double *theta = w->warm + (iteration * w->n_chains + c) * w->d;
-    double further[TACIT_AWARE_MOST_EXPANDED];
-    for (size_t j = 0; j < w->d; j++) {
-      further[j] = w->centre[j] + further_out * (theta[j] - w->centre[j]);
-    }
-    of->apart[c * N_COMPARED + i] = difference(of, c, theta);
-    of->far[c * N_COMPARED + i] = difference(of, c, further);
+  for (size_t i = c * n; i < (c + 1) * n; i++) {
+    const double *theta = of->theta + i * w->d;
+    double taken = tacit_aware_posterior_log_density(own, theta, NULL);
+    approximate(own, NULL, NULL);
+    of->difference[i] = tacit_aware_posterior_log_density(own, theta, NULL) - taken;
+    approximate(own, w->quartic, w->expansions);
   }
 }
 
-/* Is the density by expansion as good as the exact one where the chains go? */
-static tacit_status_t compare(const walk_t *w, tacit_pool_t *pool, bool *is_good, tacit_error_t *err) {
-  size_t n = w->n_chains * N_COMPARED;
-  double *memory = tacit_alloc(2 * n, sizeof *memory), mean = 0, square = 0, furthest = 0;
-  if (memory == NULL) {
-    return tacit_error_memory(err);
+/* Is the approximate density as good as the exact one there? Not if it is no number. */
+static bool is_good(const comparison_t *of) {
+  size_t n = of->n + of->n_far, n_all = of->w->n_chains * n;
+  double n_near = (double)(of->w->n_chains * of->n), mean = 0, square = 0, furthest = 0;
+  for (size_t i = 0; i < n_all; i++) {
+    mean += i % n < of->n ? of->difference[i] / n_near : 0;
   }
-  comparison_t of = {w, memory, memory + n};
+  for (size_t i = 0; i < n_all; i++) {
+    double apart = fabs(of->difference[i] - mean);
+    square += i % n < of->n ? apart * apart / n_near : 0;
+    furthest = i % n < of->n || apart <= furthest ? furthest : apart;
+  }
+  return square <= most_apart * most_apart && furthest <= most_apart_far;
+}
+
+static tacit_status_t open_comparison(comparison_t *of, const walk_t *w, size_t n, size_t n_far,
+                                      tacit_error_t *err) {
+  size_t n_all = w->n_chains * (n + n_far);
+  *of = (comparison_t){w, n, n_far, tacit_alloc_zero(n_all * (w->d + 1), sizeof *of->theta), NULL};
+  of->difference = of->theta != NULL ? of->theta + n_all * w->d : NULL;
+  return of->theta != NULL ? TACIT_OK : tacit_error_memory(err);
+}
+
+/* States of the later half of warm-up, and further out. */
+static tacit_status_t compare_warm(const walk_t *w, tacit_pool_t *pool, bool *good, tacit_error_t *err) {
+  comparison_t of;
+  tacit_status_t status = open_comparison(&of, w, N_COMPARED, N_COMPARED / 2, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  for (size_t k = 0; k < w->n_chains * (of.n + of.n_far); k++) {
+    size_t c = k / (of.n + of.n_far), i = k % (of.n + of.n_far), of_n = i < of.n ? i : 2 * (i - of.n);
+    size_t iteration = w->n_warmup / 2 + of_n * (w->n_warmup - w->n_warmup / 2) / N_COMPARED;
+    const double *state = w->warm + (iteration * w->n_chains + c) * w->d;
+    for (size_t j = 0; j < w->d; j++) {
+      of.theta[k * w->d + j] = w->centre[j] + (i < of.n ? 1 : further_out) * (state[j] - w->centre[j]);
+    }
+  }
   tacit_pool_run(pool, w->n_chains, compare_chain, &of);
-  for (size_t i = 0; i < n; i++) {
-    mean += of.apart[i] / (double)n;
-  }
-  for (size_t i = 0; i < n; i++) {
-    square += (of.apart[i] - mean) * (of.apart[i] - mean) / (double)n;
-    furthest = fmax(furthest, isfinite(of.far[i]) ? fabs(of.far[i] - mean) : INFINITY);
-  }
-  *is_good = square <= most_apart * most_apart && furthest <= most_apart_far; /* not if it is no number */
-  tacit_free(memory);
+  *good = is_good(&of);
+  tacit_free(of.theta);
   return TACIT_OK;
+}
+
+/* For the end: of each chain states at even distances, and the one that is furthest from the centre. share:
+ * of all draws, so far. furthest (n_chains). */
+static void see(const comparison_t *seen, double share, double *furthest) {
+  const walk_t *w = seen->w;
+  for (size_t c = 0; c < w->n_chains; c++) {
+    const double *theta = w->theta + c * w->d;
+    double *kept = seen->theta + c * (seen->n + seen->n_far) * w->d, from[TACIT_NOISE_AWARE_MAX_FEATURES];
+    for (size_t j = 0; j < w->d; j++) {
+      from[j] = theta[j] - w->centre[j];
+    }
+    tacit_solve_lower(w->d, w->factor, from);
+    double square = tacit_dot(w->d, from, from);
+    if (square >= furthest[c]) {
+      furthest[c] = square;
+      memcpy(kept + seen->n * w->d, theta, w->d * sizeof *theta);
+    }
+    for (size_t i = (size_t)(share * (double)seen->n); i < seen->n; i++) {
+      memcpy(kept + i * w->d, theta, w->d * sizeof *theta);
+    }
+  }
 }
 
 /* ---- an iteration of all chains, on threads: each has a generator, a state and a workspace of its own ----
@@ -215,41 +263,52 @@ static tacit_status_t open_own(walk_t *w, tacit_error_t *err) {
   return status;
 }
 
-/* *is_good: false where covariances by expansion turn out not to do, and all must be drawn anew. */
-static tacit_status_t iterate(walk_t *w, tacit_pool_t *pool, const step_t *step, tacit_draws_t *draws,
-                              bool *is_good, tacit_error_t *err) {
-  size_t thin = w->posterior->settings->thin, n_iterations = w->n_warmup + draws->n_draws * thin;
+/* All chains once. */
+static double iterate(walk_t *w, tacit_pool_t *pool, const step_t *step, size_t i, tacit_draws_t *draws) {
+  size_t thin = w->posterior->settings->thin, row = tacit_aware_rows(draws, thin, i + 1) - 1;
+  bool is_kept = i < w->n_warmup || (i + 1 - w->n_warmup) % thin == 0;
+  double accept = 0;
+  tacit_pool_run(pool, w->n_chains, move_chain, (void *)(uintptr_t)step);
+  for (size_t c = 0; c < w->n_chains; c++) {
+    accept += step->accept[c] / (double)w->n_chains;
+    if (is_kept) {
+      keep(w, c, row, &step->stats[c], draws);
+    }
+  }
+  if (i < w->n_warmup) {
+    w->moves->tune(w, i, accept);
+  } else {
+    tacit_walk_add_states(w);
+  }
+  draws->n_saved = tacit_aware_rows(draws, thin, i + 1);
+  return accept;
+}
+
+/* *good: false where what is evaluated turns out not to do, and all must be drawn anew. seen, furthest: as in
+ * see(). */
+static tacit_status_t iterate_all(walk_t *w, tacit_pool_t *pool, const step_t *step, const comparison_t *seen,
+                                  double *furthest, tacit_draws_t *draws, bool *good, tacit_error_t *err) {
+  size_t n_after = draws->n_draws * w->posterior->settings->thin, n_iterations = w->n_warmup + n_after;
+  bool goes_on = true, is_approximate = w->quartic != NULL || w->expansions != NULL;
   double accepted = 0;
-  bool goes_on = true;
   tacit_status_t status = TACIT_OK;
   for (size_t i = 0; i < n_iterations && goes_on; i++) {
-    if (i == w->n_warmup && w->expansions != NULL) {
-      status = compare(w, pool, is_good, err);
-      if (status != TACIT_OK || !*is_good) {
-        break;
-      }
-    }
     if (i == w->n_warmup) { /* from here on mean and square are of what is kept */
+      status = is_approximate ? compare_warm(w, pool, good, err) : TACIT_OK;
+      if (status != TACIT_OK || !*good) {
+        return status;
+      }
       tacit_walk_forget_states(w);
     }
-    bool is_kept = i < w->n_warmup || (i + 1 - w->n_warmup) % thin == 0;
-    size_t row = tacit_aware_rows(draws, thin, i + 1) - 1;
-    double accept = 0;
-    tacit_pool_run(pool, w->n_chains, move_chain, (void *)(uintptr_t)step);
-    for (size_t c = 0; c < w->n_chains; c++) {
-      accept += step->accept[c] / (double)w->n_chains;
-      if (is_kept) {
-        keep(w, c, row, &step->stats[c], draws);
-      }
+    accepted += iterate(w, pool, step, i, draws);
+    if (is_approximate && i >= w->n_warmup) {
+      see(seen, (double)(i - w->n_warmup) / (double)n_after, furthest);
     }
-    if (i < w->n_warmup) {
-      w->moves->tune(w, i, accept);
-    } else {
-      tacit_walk_add_states(w);
-    }
-    accepted += accept;
-    draws->n_saved = tacit_aware_rows(draws, thin, i + 1);
     goes_on = tacit_aware_goes_on(w->posterior->settings, i + 1, accepted / (double)(i + 1));
+  }
+  if (is_approximate && draws->n_saved > w->n_warmup) {
+    tacit_pool_run(pool, w->n_chains, compare_chain, (void *)(uintptr_t)seen);
+    *good = is_good(seen);
   }
   return status;
 }
@@ -283,25 +342,35 @@ static tacit_status_t start(walk_t *w, size_t c, const double *mode, tacit_error
   return TACIT_OK;
 }
 
-static tacit_status_t run_walk(walk_t *w, tacit_draws_t *draws, bool *is_good, tacit_error_t *err) {
+static tacit_status_t run_walk(walk_t *w, tacit_draws_t *draws, bool *good, tacit_error_t *err) {
+  enum { N_SEEN = 4 };
   tacit_pool_t *pool = NULL;
+  comparison_t seen = {0};
   step_t step = {.w = w,
                  .stats = tacit_alloc_zero(w->n_chains, sizeof *step.stats),
-                 .accept = tacit_alloc_zero(w->n_chains, sizeof *step.accept)};
+                 .accept = tacit_alloc_zero(2 * w->n_chains, sizeof *step.accept)};
   tacit_status_t status = step.stats != NULL && step.accept != NULL ? TACIT_OK : tacit_error_memory(err);
+  TACIT_THEN(status, open_comparison(&seen, w, N_SEEN, 1, err));
   TACIT_THEN(status, tacit_pool_new(&pool, has_copies(w) ? w->posterior->settings->n_threads : 1, err));
-  TACIT_THEN(status, iterate(w, pool, &step, draws, is_good, err));
+  TACIT_THEN(status, iterate_all(w, pool, &step, &seen, step.accept + w->n_chains, draws, good, err));
   tacit_pool_free(pool);
+  tacit_free(seen.theta);
   tacit_free(step.stats);
   tacit_free(step.accept);
   return status;
 }
 
 static tacit_status_t walk(tacit_aware_posterior_t *posterior, const walk_moves_t *moves,
-                           const walk_start_t *from, bool is_expanded, bool *is_good, tacit_draws_t *draws,
-                           double *mean, double *cov, tacit_error_t *err) {
+                           const walk_start_t *from, const approximations_t *by, bool *good,
+                           tacit_draws_t *draws, double *mean, double *cov, tacit_error_t *err) {
   size_t d = posterior->surrogate->d, n = draws->n_chains;
-  walk_t w = {.posterior = posterior, .moves = moves, .d = d, .n_chains = n, .n_warmup = draws->n_warmup};
+  walk_t w = {.posterior = posterior,
+              .moves = moves,
+              .quartic = by->quartic,
+              .expansions = by->expansions,
+              .d = d,
+              .n_chains = n,
+              .n_warmup = draws->n_warmup};
   w.rngs = tacit_alloc_zero(n, sizeof *w.rngs);
   size_t n_warm = n * draws->n_warmup;
   double *memory = tacit_alloc_zero(2 * n * d + 3 * n + 2 * d * d + 2 * d + n_warm * (d + 1), sizeof *memory);
@@ -323,13 +392,11 @@ static tacit_status_t walk(tacit_aware_posterior_t *posterior, const walk_moves_
     w.moves->begin(&w);
   }
   TACIT_THEN(status, open_own(&w, err));
-  if (is_expanded) {
-    TACIT_THEN(status, open_expansions(&w, from, err));
-  }
   for (size_t c = 0; c < n && status == TACIT_OK; c++) {
+    approximate(w.own[c], w.quartic, w.expansions);
     status = start(&w, c, from->mode, err);
   }
-  TACIT_THEN(status, run_walk(&w, draws, is_good, err));
+  TACIT_THEN(status, run_walk(&w, draws, good, err));
   if (status == TACIT_OK) {
     memcpy(mean, w.mean, d * sizeof *mean);
     for (size_t i = 0; i < d * d; i++) {
@@ -339,7 +406,7 @@ static tacit_status_t walk(tacit_aware_posterior_t *posterior, const walk_moves_
   for (size_t c = 0; w.rngs != NULL && c < n; c++) {
     tacit_rng_free(w.rngs[c]);
   }
-  close_expansions(&w);
+  approximate(posterior, NULL, NULL);
   close_own(&w);
   tacit_free(w.rngs);
   tacit_free(memory);
@@ -349,10 +416,16 @@ static tacit_status_t walk(tacit_aware_posterior_t *posterior, const walk_moves_
 tacit_status_t tacit_walk_run(tacit_aware_posterior_t *posterior, const walk_moves_t *moves,
                               const walk_start_t *from, tacit_draws_t *draws, double *mean, double *cov,
                               tacit_error_t *err) {
-  bool is_expanded = may_expand(posterior, moves, draws->n_warmup), is_good = true;
-  tacit_status_t status = walk(posterior, moves, from, is_expanded, &is_good, draws, mean, cov, err);
-  return status == TACIT_OK && !is_good ? walk(posterior, moves, from, false, &is_good, draws, mean, cov, err)
-                                        : status;
+  approximations_t made = {0};
+  bool good = false, may = may_approximate(posterior, moves, draws->n_warmup);
+  tacit_status_t status = may ? open_approximations(&made, posterior, from, err) : TACIT_OK;
+  const approximations_t all[] = {{.quartic = made.quartic}, {.expansions = made.expansions}, {0}};
+  for (size_t i = may ? 0 : 2; !good && status == TACIT_OK; i++) {
+    good = true;
+    status = walk(posterior, moves, from, &all[i], &good, draws, mean, cov, err);
+  }
+  close_approximations(&made, posterior);
+  return status;
 }
 
 tacit_status_t tacit_aware_walk(tacit_aware_posterior_t *posterior, const double *mode, const double *factor,

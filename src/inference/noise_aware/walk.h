@@ -23,12 +23,13 @@ struct walk {
   const walk_moves_t *moves;
   size_t d, n_chains, n_warmup;
   tacit_rng_t **rngs;
-  tacit_aware_posterior_t **own;   /* (n_chains): what each chain evaluates; of several threads copies, as an
-                                      evaluation needs a workspace */
-  tacit_expansion_t **expansions;  /* of the posterior and those after it; NULL: what is evaluated is exact */
-  double *theta, *value;           /* (n_chains, d), (n_chains): log density */
-  double *factor;                  /* (d, d): L, the metric or the scale matrix of the t being L L' */
-  double *mean, *square, n_states; /* (d), (d, d), and number: of the states of a time */
+  tacit_aware_posterior_t **own;  /* (n_chains): what each chain evaluates; of several threads copies, as an
+                                     evaluation needs a workspace */
+  const tacit_quartic_t *quartic; /* what is evaluated, or NULL */
+  tacit_expansion_t *const *expansions; /* the same, of the posterior and those after it */
+  double *theta, *value;                /* (n_chains, d), (n_chains): log density */
+  double *factor;                       /* (d, d): L, the metric or the scale matrix of the t being L L' */
+  double *mean, *square, n_states;      /* (d), (d, d), and number: of the states of a time */
   /* turns.c: the t, from the last time that it was fitted on */
   double *centre, tails; /* (d): its centre; its degrees of freedom */
   double slices;         /* share of slices among the moves */
