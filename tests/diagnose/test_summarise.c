@@ -128,10 +128,37 @@ static void test_rank_sort_random_input_is_ordered_and_stable(void **state) {
 static void test_normal_scores_ties_share_their_average_rank(void **state) {
   double x[5] = {2, 1, 2, 0.0, -0.0}, z[5];
   tacit_ranked_t sorted[5], scratch[5];
-  tacit_rank_normal_scores(x, 5, sorted, scratch, z);
+  tacit_rank_sort(x, 5, sorted, scratch);
+  tacit_rank_normal_scores(5, sorted, z);
   double ranks[5] = {4.5, 3, 4.5, 1.5, 1.5};
   for (int i = 0; i < 5; i++) {
     assert_close(z[i], tacit_normal_quantile((ranks[i] - 0.375) / 5.25), 1e-15);
+  }
+}
+
+static void test_fold_orders_distances_as_sorting_them_does(void **state) {
+  uint64_t seed = 12;
+  for (size_t round = 0; round < 200; round++) {
+    double x[50], distance[50];
+    tacit_ranked_t sorted[50], scratch[50], folded[50];
+    size_t n = 1 + (size_t)(49 * uniform(&seed));
+    for (size_t i = 0; i < n; i++) {
+      x[i] = round % 2 == 0 ? floor(5 * uniform(&seed)) : bell(&seed); /* with ties, or without */
+    }
+    tacit_rank_sort(x, n, sorted, scratch);
+    double centre = tacit_quantile_sorted(sorted, x, n, uniform(&seed));
+    tacit_rank_fold(x, n, centre, sorted, folded);
+    for (size_t i = 0; i < n; i++) {
+      distance[i] = fabs(x[i] - centre);
+    }
+    tacit_rank_sort(distance, n, sorted, scratch);
+    bool seen[50] = {false};
+    for (size_t i = 0; i < n; i++) {
+      assert_int_equal(folded[i].key, sorted[i].key);
+      assert_true(distance[folded[i].index] == distance[sorted[i].index]);
+      assert_false(seen[folded[i].index]);
+      seen[folded[i].index] = true;
+    }
   }
 }
 
@@ -150,7 +177,7 @@ static void test_autocov_equals_the_direct_sum(void **state) {
   uint64_t seed = 5;
   for (size_t n = 1; n <= 70; n++) {
     size_t n_series = 1 + n % 5;
-    double x[5 * 70], mean[5], acov[70];
+    double x[5 * 70], mean[5], acov[70], few[70];
     for (size_t i = 0; i < n_series * n; i++) {
       x[i] = bell(&seed);
     }
@@ -161,6 +188,7 @@ static void test_autocov_equals_the_direct_sum(void **state) {
     tacit_error_t err;
     assert_ok(tacit_autocov_init(&work, n, &err), err);
     tacit_autocov_mean(&work, x, mean, n_series, acov);
+    tacit_autocov_first(x, mean, n_series, n, n, few);
     for (size_t t = 0; t < n; t++) {
       double direct = 0;
       for (size_t c = 0; c < n_series; c++) {
@@ -169,6 +197,7 @@ static void test_autocov_equals_the_direct_sum(void **state) {
         }
       }
       assert_close(acov[t], direct / (double)(n * n_series), 1e-13);
+      assert_close(few[t], direct / (double)(n * n_series), 1e-13);
     }
     tacit_autocov_clear(&work);
   }
@@ -334,6 +363,7 @@ int main(void) {
       cmocka_unit_test(test_summarise_reference_matches_arviz),
       cmocka_unit_test(test_normal_quantile_matches_high_precision),
       cmocka_unit_test(test_rank_sort_random_input_is_ordered_and_stable),
+      cmocka_unit_test(test_fold_orders_distances_as_sorting_them_does),
       cmocka_unit_test(test_normal_scores_ties_share_their_average_rank),
       cmocka_unit_test(test_quantile_sorted_is_type_7),
       cmocka_unit_test(test_autocov_equals_the_direct_sum),

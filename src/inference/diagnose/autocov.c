@@ -1,9 +1,11 @@
 /*
  * Autocovariance by the Wiener-Khinchin relation. Only the mean over series is needed, which saves most
  * of the transforms: two real series travel as one complex one (the real part of the autocovariance of
- * x + iy is that of x plus that of y), power spectra are added up, and one transform goes back.
+ * x + iy is that of x plus that of y), power spectra are added up, and one transform goes back. A few lags
+ * are summed as they are.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -21,12 +23,6 @@ tacit_status_t tacit_autocov_init(tacit_autocov_t *work, size_t n, tacit_error_t
     tacit_autocov_clear(work);
     return tacit_error_memory(err);
   }
-  const double two_pi = 6.283185307179586476925;
-  for (size_t k = 0; k < work->n_fft / 2; k++) {
-    double angle = two_pi * (double)k / (double)work->n_fft;
-    work->wave[2 * k] = cos(angle);
-    work->wave[2 * k + 1] = sin(angle);
-  }
   return TACIT_OK;
 }
 
@@ -35,6 +31,16 @@ void tacit_autocov_clear(tacit_autocov_t *work) {
   tacit_free(work->signal);
   tacit_free(work->power);
   *work = (tacit_autocov_t){0};
+}
+
+static void fill_wave(tacit_autocov_t *work) {
+  const double two_pi = 6.283185307179586476925;
+  for (size_t k = 0; k < work->n_fft / 2; k++) {
+    double angle = two_pi * (double)k / (double)work->n_fft;
+    work->wave[2 * k] = cos(angle);
+    work->wave[2 * k + 1] = sin(angle);
+  }
+  work->has_wave = true;
 }
 
 /* Decimation in frequency: natural order in, bit-reversed order out. */
@@ -86,8 +92,32 @@ static void add_power(tacit_autocov_t *work, const double *x, double mean_x, con
   }
 }
 
+void tacit_autocov_first(const double *x, const double *mean, size_t n_series, size_t n, size_t n_lags,
+                         double *acov) {
+  memset(acov, 0, n_lags * sizeof *acov);
+  for (size_t c = 0; c < n_series; c++) {
+    const double *series = x + c * n;
+    for (size_t t = 0; t < n_lags; t++) {
+      double sums[4] = {0};
+      size_t i = 0;
+      for (; i + 4 <= n - t; i += 4) { /* a single sum would wait for each addition */
+        for (size_t k = 0; k < 4; k++) {
+          sums[k] += (series[i + k] - mean[c]) * (series[i + t + k] - mean[c]);
+        }
+      }
+      for (; i < n - t; i++) {
+        sums[0] += (series[i] - mean[c]) * (series[i + t] - mean[c]);
+      }
+      acov[t] += ((sums[0] + sums[1]) + (sums[2] + sums[3])) / ((double)n * (double)n_series);
+    }
+  }
+}
+
 void tacit_autocov_mean(tacit_autocov_t *work, const double *x, const double *mean, size_t n_series,
                         double *acov) {
+  if (!work->has_wave) {
+    fill_wave(work);
+  }
   for (size_t i = 0; i < work->n_fft; i++) {
     work->power[i] = 0;
   }

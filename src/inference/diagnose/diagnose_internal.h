@@ -22,12 +22,15 @@ typedef struct tacit_ranked {
  */
 void tacit_rank_sort(const double *x, size_t n, tacit_ranked_t *sorted, tacit_ranked_t *scratch);
 
+/* folded <- |x - centre| in order, of x in order. folded: shape (n), not sorted. */
+void tacit_rank_fold(const double *x, size_t n, double centre, const tacit_ranked_t *sorted,
+                     tacit_ranked_t *folded);
+
 /*
- * Replace x by normal scores of its ranks, z = Phi^-1((r - 3/8) / (n + 1/4)), ties by their average rank
- * [Vehtari2021, equation 14]. z may be x.
+ * z <- normal scores of the ranks of sorted values, z = Phi^-1((r - 3/8) / (n + 1/4)), ties by their average
+ * rank [Vehtari2021, equation 14].
  */
-void tacit_rank_normal_scores(const double *x, size_t n, tacit_ranked_t *sorted, tacit_ranked_t *scratch,
-                              double *z);
+void tacit_rank_normal_scores(size_t n, const tacit_ranked_t *sorted, double *z);
 
 /* Quantile of sorted values, linear between order statistics (type 7 of R, the default of numpy). n >= 1. */
 double tacit_quantile_sorted(const tacit_ranked_t *sorted, const double *x, size_t n, double p);
@@ -39,6 +42,7 @@ typedef struct tacit_autocov {
   double *wave;   /* cos, sin of 2 pi k / n_fft, k < n_fft / 2, interleaved */
   double *signal; /* complex, shape (n_fft) */
   double *power;  /* shape (n_fft) */
+  bool has_wave;
 } tacit_autocov_t;
 
 TACIT_MUST_USE tacit_status_t tacit_autocov_init(tacit_autocov_t *work, size_t n, tacit_error_t *err);
@@ -53,6 +57,10 @@ void tacit_autocov_clear(tacit_autocov_t *work);
  */
 void tacit_autocov_mean(tacit_autocov_t *work, const double *x, const double *mean, size_t n_series,
                         double *acov);
+
+/* The same at lags 0 .. n_lags - 1 < n, by summing; acov: shape (n_lags). */
+void tacit_autocov_first(const double *x, const double *mean, size_t n_series, size_t n, size_t n_lags,
+                         double *acov);
 
 /*
  * Effective sample size of series of equal length [Vehtari2021, equations 10 and 11] with Geyer's initial

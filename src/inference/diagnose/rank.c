@@ -48,9 +48,24 @@ void tacit_rank_sort(const double *x, size_t n, tacit_ranked_t *sorted, tacit_ra
   }
 }
 
-void tacit_rank_normal_scores(const double *x, size_t n, tacit_ranked_t *sorted, tacit_ranked_t *scratch,
-                              double *z) {
-  tacit_rank_sort(x, n, sorted, scratch);
+void tacit_rank_fold(const double *x, size_t n, double centre, const tacit_ranked_t *sorted,
+                     tacit_ranked_t *folded) {
+  size_t above = 0, out = 0;
+  while (above < n && x[sorted[above].index] < centre) {
+    above++;
+  }
+  for (size_t below = above; out < n;) { /* next below: below - 1, downwards */
+    uint64_t down = below > 0 ? sort_key(fabs(x[sorted[below - 1].index] - centre)) : UINT64_MAX;
+    uint64_t up = above < n ? sort_key(fabs(x[sorted[above].index] - centre)) : UINT64_MAX;
+    bool is_up = below == 0 || (above < n && up < down);
+    folded[out++] =
+        (tacit_ranked_t){is_up ? up : down, is_up ? sorted[above].index : sorted[below - 1].index};
+    above += is_up;
+    below -= !is_up;
+  }
+}
+
+void tacit_rank_normal_scores(size_t n, const tacit_ranked_t *sorted, double *z) {
   for (size_t first = 0, next; first < n; first = next) {
     for (next = first + 1; next < n && sorted[next].key == sorted[first].key;) {
       next++;

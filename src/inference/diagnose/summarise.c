@@ -75,18 +75,21 @@ static double indicator_ess(quantity_t *q, double bound) {
 
 static double split_rhat(quantity_t *q) { return tacit_rhat(q->split, q->n_series, q->n_half, q->means); }
 
-static void normal_scores(quantity_t *q) {
-  tacit_rank_normal_scores(q->split, q->n_split, q->sorted, q->scratch, q->split);
+/* The order of the halves' values: that of the chains', unless a middle draw is left out. */
+static const tacit_ranked_t *order_of_halves(quantity_t *q) {
+  if (q->n_split != q->n_all) {
+    tacit_rank_sort(q->split, q->n_split, q->sorted, q->scratch);
+  }
+  return q->sorted;
 }
 
-/* Absolute deviations from the median: differences in spread become differences in location. */
+/* Absolute deviations from the median: differences in spread become differences in location. Of halves'
+ * scores become scores of those. */
 static void fold(quantity_t *q) {
   split_chains(q);
-  tacit_rank_sort(q->split, q->n_split, q->sorted, q->scratch);
   double median = tacit_quantile_sorted(q->sorted, q->split, q->n_split, 0.5);
-  for (size_t i = 0; i < q->n_split; i++) {
-    q->split[i] = fabs(q->split[i] - median);
-  }
+  tacit_rank_fold(q->split, q->n_split, median, q->sorted, q->scratch);
+  tacit_rank_normal_scores(q->n_split, q->scratch, q->split);
 }
 
 static double larger(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmax(a, b); }
@@ -98,11 +101,10 @@ static void diagnose(quantity_t *q, double sd, double q5, double q95, tacit_summ
   summary->ess_tail = smaller(indicator_ess(q, q5), indicator_ess(q, q95));
   split_chains(q);
   summary->mcse_mean = sd / sqrt(split_ess(q));
-  normal_scores(q);
+  tacit_rank_normal_scores(q->n_split, order_of_halves(q), q->split);
   summary->ess_bulk = split_ess(q);
   double rhat_bulk = split_rhat(q);
   fold(q);
-  normal_scores(q);
   summary->rhat = larger(rhat_bulk, split_rhat(q));
 }
 
