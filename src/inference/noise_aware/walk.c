@@ -17,12 +17,13 @@ enum { MOST_TURNED = 12, START_HALVINGS = 30 };
 /*
  * What is evaluated is the polynomial of quartic.c, or covariances by expansion, if log densities are then
  * off by no more than this: an sd over states of warm-up, N_COMPARED of each chain, by which means are off by
- * no more than that of their sd; and at the most where these are further_out times as far from the centre.
- * Once all is drawn the same is asked of what was: of some draws, and of the one of each chain that is
- * furthest out.
+ * no more than that of their sd; and, where these are further_out times as far from the centre, at the most
+ * or by a share of how far the density has fallen there. Once all is drawn the same is asked of what was, to
+ * see chains that left: of some draws, few enough to allow them an sd of twice as much, and of the one of
+ * each chain that is furthest out.
  */
 enum { N_COMPARED = 8, LEAST_WARMUP = 100 };
-static const double most_apart = 0.02, further_out = 1.5, most_apart_far = 0.5;
+static const double most_apart = 0.02, further_out = 1.5, most_apart_far = 0.5, share_far = 0.05;
 
 /* How far below the mode's, in log density, a chain may start; and a coordinate's share on top. */
 static const double start_drop = 20;
@@ -111,8 +112,9 @@ static tacit_status_t open_approximations(approximations_t *a, tacit_aware_poste
 typedef struct comparison {
   const walk_t *w;
   size_t n, n_far;    /* states of a chain */
+  double allowed;     /* sd over the usual ones */
   double *theta;      /* (n_chains, n + n_far, d) */
-  double *difference; /* (n_chains, n + n_far) */
+  double *difference; /* (n_chains, n + n_far): of those far out, over what is allowed there */
 } comparison_t;
 
 static void compare_chain(void *user, size_t c, size_t thread) {
@@ -121,12 +123,15 @@ static void compare_chain(void *user, size_t c, size_t thread) {
   tacit_aware_posterior_t *own = w->own[c];
   size_t n = of->n + of->n_far;
   (void)thread;
+  double top = tacit_aware_posterior_log_density(own, w->mode, NULL);
   for (size_t i = c * n; i < (c + 1) * n; i++) {
     const double *theta = of->theta + i * w->d;
     double taken = tacit_aware_posterior_log_density(own, theta, NULL);
     approximate(own, NULL, NULL);
-    of->difference[i] = tacit_aware_posterior_log_density(own, theta, NULL) - taken;
+    double exact = tacit_aware_posterior_log_density(own, theta, NULL);
     approximate(own, w->quartic, w->expansions);
+    of->difference[i] =
+        (exact - taken) / (i % n < of->n ? 1 : fmax(most_apart_far, share_far * (top - exact)));
   }
 }
 
@@ -138,17 +143,20 @@ static bool is_good(const comparison_t *of) {
     mean += i % n < of->n ? of->difference[i] / n_near : 0;
   }
   for (size_t i = 0; i < n_all; i++) {
-    double apart = fabs(of->difference[i] - mean);
-    square += i % n < of->n ? apart * apart / n_near : 0;
-    furthest = i % n < of->n || apart <= furthest ? furthest : apart;
+    double apart = of->difference[i] - mean;
+    if (i % n < of->n) {
+      square += apart * apart / n_near;
+    } else {
+      furthest = fmax(furthest, isfinite(of->difference[i]) ? fabs(of->difference[i]) : INFINITY);
+    }
   }
-  return square <= most_apart * most_apart && furthest <= most_apart_far;
+  return square <= of->allowed * of->allowed && furthest <= 1;
 }
 
 static tacit_status_t open_comparison(comparison_t *of, const walk_t *w, size_t n, size_t n_far,
-                                      tacit_error_t *err) {
+                                      double allowed, tacit_error_t *err) {
   size_t n_all = w->n_chains * (n + n_far);
-  *of = (comparison_t){w, n, n_far, tacit_alloc_zero(n_all * (w->d + 1), sizeof *of->theta), NULL};
+  *of = (comparison_t){w, n, n_far, allowed, tacit_alloc_zero(n_all * (w->d + 1), sizeof *of->theta), NULL};
   of->difference = of->theta != NULL ? of->theta + n_all * w->d : NULL;
   return of->theta != NULL ? TACIT_OK : tacit_error_memory(err);
 }
@@ -156,7 +164,7 @@ static tacit_status_t open_comparison(comparison_t *of, const walk_t *w, size_t 
 /* States of the later half of warm-up, and further out. */
 static tacit_status_t compare_warm(const walk_t *w, tacit_pool_t *pool, bool *good, tacit_error_t *err) {
   comparison_t of;
-  tacit_status_t status = open_comparison(&of, w, N_COMPARED, N_COMPARED / 2, err);
+  tacit_status_t status = open_comparison(&of, w, N_COMPARED, N_COMPARED / 2, most_apart, err);
   if (status != TACIT_OK) {
     return status;
   }
@@ -350,7 +358,7 @@ static tacit_status_t run_walk(walk_t *w, tacit_draws_t *draws, bool *good, taci
                  .stats = tacit_alloc_zero(w->n_chains, sizeof *step.stats),
                  .accept = tacit_alloc_zero(2 * w->n_chains, sizeof *step.accept)};
   tacit_status_t status = step.stats != NULL && step.accept != NULL ? TACIT_OK : tacit_error_memory(err);
-  TACIT_THEN(status, open_comparison(&seen, w, N_SEEN, 1, err));
+  TACIT_THEN(status, open_comparison(&seen, w, N_SEEN, 1, 2 * most_apart, err));
   TACIT_THEN(status, tacit_pool_new(&pool, has_copies(w) ? w->posterior->settings->n_threads : 1, err));
   TACIT_THEN(status, iterate_all(w, pool, &step, &seen, step.accept + w->n_chains, draws, good, err));
   tacit_pool_free(pool);
@@ -368,6 +376,7 @@ static tacit_status_t walk(tacit_aware_posterior_t *posterior, const walk_moves_
               .moves = moves,
               .quartic = by->quartic,
               .expansions = by->expansions,
+              .mode = from->mode,
               .d = d,
               .n_chains = n,
               .n_warmup = draws->n_warmup};

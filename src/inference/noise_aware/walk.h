@@ -27,6 +27,7 @@ struct walk {
                                      evaluation needs a workspace */
   const tacit_quartic_t *quartic; /* what is evaluated, or NULL */
   tacit_expansion_t *const *expansions; /* the same, of the posterior and those after it */
+  const double *mode;                   /* (d): where chains start from */
   double *theta, *value;                /* (n_chains, d), (n_chains): log density */
   double *factor;                       /* (d, d): L, the metric or the scale matrix of the t being L L' */
   double *mean, *square, n_states;      /* (d), (d, d), and number: of the states of a time */
