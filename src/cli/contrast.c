@@ -119,25 +119,18 @@ static tacit_status_t print_json(const contrasts_t *all, tacit_error_t *err) {
   tacit_text_printf(&text, "[");
   for (size_t i = 0; i < all->n; i++) {
     const tacit_summary_t *s = &all->summaries[i];
-    const struct {
-      const char *key;
-      double value;
-    } fields[] = {{"mean", s->mean},
-                  {"sd", s->sd},
-                  {"q5", s->q5},
-                  {"q50", s->q50},
-                  {"q95", s->q95},
-                  {"p_above", all->p_above[i]},
-                  {"mcse_mean", s->mcse_mean},
-                  {"ess_bulk", s->ess_bulk},
-                  {"ess_tail", s->ess_tail},
-                  {"rhat", s->rhat}};
     tacit_text_printf(&text, "%s\n  {\"name\": ", i > 0 ? "," : "");
     tacit_text_json_string(&text, all->labels[i]);
-    for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++) {
-      tacit_text_printf(&text, ", \"%s\": ", fields[k].key);
-      tacit_text_json_number(&text, fields[k].value);
-    }
+    tacit_text_json_field(&text, "mean", s->mean);
+    tacit_text_json_field(&text, "sd", s->sd);
+    tacit_text_json_field(&text, "q5", s->q5);
+    tacit_text_json_field(&text, "q50", s->q50);
+    tacit_text_json_field(&text, "q95", s->q95);
+    tacit_text_json_field(&text, "p_above", all->p_above[i]);
+    tacit_text_json_field(&text, "mcse_mean", s->mcse_mean);
+    tacit_text_json_field(&text, "ess_bulk", s->ess_bulk);
+    tacit_text_json_field(&text, "ess_tail", s->ess_tail);
+    tacit_text_json_field(&text, "rhat", s->rhat);
     if (all->is_exponentiated && strncmp(all->labels[i], "exp(", 4) == 0 && all->ratio[0] != '\0') {
       tacit_text_printf(&text, ", \"of_coefficient\": ");
       tacit_text_json_string(&text, all->ratio);

@@ -45,7 +45,7 @@ SHARED = {  # and what a module shows the others, which is not installed
     "door/door": {"base", "random"}, "curator/curator": {"base", "door"}, "augment/augment": {"base", "draws"}, "tables/tables": {"augment", "base", "draws"},
     "noise_aware/noise_aware": {"account", "base", "diagnose", "draws", "formula", "releases"},
     "account/account": set(), "diagnose/diagnose": {"base", "draws"}, "report/report": {"account", "base", "diagnose", "draws", "releases"},
-    "settings/settings": set(), "request/request": {"base", "data", "ledger", "program", "settings"},
+    "settings/settings": {"base"}, "request/request": {"base", "data", "ledger", "program", "settings"},
 }
 INCLUDE = re.compile(r'#\s*include\s+"(?:tacit/)?([a-z0-9_]+)[./]')
 root = pathlib.Path(sys.argv[1])

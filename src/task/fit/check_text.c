@@ -115,22 +115,17 @@ static void put_total(tacit_text_t *text, const tacit_fit_t *fit) {
 
 /* ---- for a program ---- */
 
-static void put_number(tacit_text_t *text, const char *name, double x) {
-  tacit_text_printf(text, ", \"%s\": ", name);
-  tacit_text_json_number(text, x);
-}
-
 static void put_bins(tacit_text_t *text, const char *name, const tacit_fit_check_bin_t *bins, size_t n,
                      const char *const *levels) {
   tacit_text_printf(text, ",\n  \"%s\": [", name);
   for (size_t b = 0; b < n; b++) {
     tacit_text_printf(text, "%s\n    {\"low\": ", b > 0 ? "," : "");
     tacit_text_json_number(text, bins[b].low);
-    put_number(text, "high", bins[b].high);
-    put_number(text, "count", bins[b].count);
-    put_number(text, "predicted", bins[b].predicted);
-    put_number(text, "residual", bins[b].residual);
-    put_number(text, "sd", bins[b].sd);
+    tacit_text_json_field(text, "high", bins[b].high);
+    tacit_text_json_field(text, "count", bins[b].count);
+    tacit_text_json_field(text, "predicted", bins[b].predicted);
+    tacit_text_json_field(text, "residual", bins[b].residual);
+    tacit_text_json_field(text, "sd", bins[b].sd);
     if (levels != NULL) {
       tacit_text_printf(text, ", \"level\": ");
       tacit_text_json_string(text, levels[b]);
@@ -145,16 +140,16 @@ static void put_json(tacit_text_t *text, const tacit_fit_t *fit, const tacit_fit
   tacit_text_printf(
       text, "{\n  \"format\": \"tacit check\",\n  \"version\": 1,\n  \"fit\": \"%s\",\n  \"private\": %s",
       check->fit, tacit_fit_is_private(fit) ? "true" : "false");
-  put_number(text, "epsilon", promised.epsilon);
-  put_number(text, "delta", promised.delta);
-  put_number(text, "misfit_z", check->misfit);
-  put_number(text, "by_misfit_z", check->by_misfit);
-  put_number(text, "excess", check->excess);
-  put_number(text, "excess_sd", isnan(check->excess) ? NAN : check->excess_sd);
+  tacit_text_json_field(text, "epsilon", promised.epsilon);
+  tacit_text_json_field(text, "delta", promised.delta);
+  tacit_text_json_field(text, "misfit_z", check->misfit);
+  tacit_text_json_field(text, "by_misfit_z", check->by_misfit);
+  tacit_text_json_field(text, "excess", check->excess);
+  tacit_text_json_field(text, "excess_sd", isnan(check->excess) ? NAN : check->excess_sd);
   if (check->n_shape > 0) {
-    put_number(text, "shape_z", check->shape_misfit);
-    put_number(text, "spread_z", check->spread_z);
-    put_number(text, "location_z", check->location_z);
+    tacit_text_json_field(text, "shape_z", check->shape_misfit);
+    tacit_text_json_field(text, "spread_z", check->spread_z);
+    tacit_text_json_field(text, "location_z", check->location_z);
     tacit_text_printf(text, ",\n  \"predicts\": \"%s\"", check->predicts_medians ? "median" : "mean");
     put_bins(text, "shape", check->shape, check->n_shape, NULL);
   }
@@ -169,27 +164,17 @@ static void put_json(tacit_text_t *text, const tacit_fit_t *fit, const tacit_fit
 
 /* ---- both ---- */
 
-static tacit_status_t hand_out(tacit_text_t *made, char **text, tacit_error_t *err) {
-  if (made->failed) {
-    tacit_text_clear(made);
-    *text = NULL;
-    return tacit_error_memory(err);
-  }
-  *text = made->data;
-  return TACIT_OK;
-}
-
 tacit_status_t tacit_fit_check_text(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text,
                                     tacit_error_t *err) {
   tacit_text_t made = {0};
   put_check(&made, check);
   put_total(&made, fit);
-  return hand_out(&made, text, err);
+  return tacit_text_take(&made, TACIT_OK, text, err);
 }
 
 tacit_status_t tacit_fit_check_json(const tacit_fit_t *fit, const tacit_fit_check_t *check, char **text,
                                     tacit_error_t *err) {
   tacit_text_t made = {0};
   put_json(&made, fit, check);
-  return hand_out(&made, text, err);
+  return tacit_text_take(&made, TACIT_OK, text, err);
 }

@@ -173,19 +173,12 @@ tacit_status_t tacit_fit_statement(const tacit_fit_t *fit, char **text, tacit_er
 tacit_status_t tacit_fit_privacy_json(const tacit_fit_t *fit, char **text, tacit_error_t *err) {
   tacit_fit_report_t described;
   tacit_text_t json = {0};
-  *text = NULL;
   tacit_status_t status = check_results(fit, err);
   if (status == TACIT_OK) {
     tacit_fit_describe(fit, &described);
     tacit_report_privacy_json(&described.report, &json);
-    status = json.failed ? tacit_error_memory(err) : TACIT_OK;
   }
-  if (status == TACIT_OK) {
-    *text = json.data;
-  } else {
-    tacit_text_clear(&json);
-  }
-  return status;
+  return tacit_text_take(&json, status, text, err);
 }
 
 tacit_status_t tacit_fit_releases_json(const tacit_fit_t *fit, char **text, tacit_error_t *err) {

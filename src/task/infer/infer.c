@@ -187,38 +187,38 @@ static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) 
   }
   TACIT_THEN(status, refuse_twins(infer, err));
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
-    infer->is_margins =
-        infer->is_margins || tacit_margins_is_file(infer->statistics[i].text, infer->statistics[i].n);
+    bool is_margins = tacit_margins_is_file(infer->statistics[i].text, infer->statistics[i].n);
+    infer->kind = is_margins ? &tacit_infer_of_tables : infer->kind;
   }
   return status;
 }
 
+static bool is_program(const char *name) {
+  size_t n = strlen(name);
+  return n > 5 && strcmp(name + n - 5, ".stan") == 0;
+}
+
 static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_infer_source_t *source = &infer->source;
-  if (infer->is_margins && source->name == NULL) {
-    return tacit_infer_read_table_prior(infer, NULL, NULL, 0);
+  if (infer->kind != NULL && source->name == NULL) {
+    return infer->kind->read_model(infer, NULL, NULL, 0);
   }
   tacit_status_t status = read_source(source, "model", err);
-  tacit_yaml_t file = {.name = source->name, .what = "a model", .err = err};
-  if (status == TACIT_OK && infer->is_margins) {
-    status = tacit_infer_read_table_prior(infer, &file, source->text, source->n);
-    tacit_yaml_close(&file);
+  if (status != TACIT_OK) {
     return status;
   }
-  if (status == TACIT_OK && tacit_infer_is_program(infer)) {
-    return tacit_infer_read_population(infer, source->name, source->text, source->n, err);
-  }
-  TACIT_THEN(status, tacit_infer_read_model(infer, &file, source->text, source->n));
+  tacit_yaml_t file = {.name = source->name, .what = "a model", .err = err};
+  infer->kind = infer->kind != NULL        ? infer->kind
+                : is_program(source->name) ? &tacit_infer_of_program
+                                           : &tacit_infer_of_latent;
+  status = infer->kind->read_model(infer, &file, source->text, source->n);
   tacit_yaml_close(&file);
   return status;
 }
 
 static tacit_status_t read_statistic(tacit_infer_t *infer, tacit_infer_source_t *source, tacit_error_t *err) {
   tacit_yaml_t file = {.name = source->name, .what = "a statistic", .err = err};
-  tacit_status_t status = (infer->is_margins ? tacit_infer_read_margins
-                           : infer->population != NULL
-                               ? tacit_infer_read_published
-                               : tacit_infer_read_statistic)(infer, &file, source->text, source->n, infer->n);
+  tacit_status_t status = infer->kind->read_statistic(infer, &file, source->text, source->n, infer->n);
   tacit_yaml_close(&file);
   return status;
 }
@@ -229,7 +229,7 @@ static tacit_status_t read_statistics(tacit_infer_t *infer, tacit_error_t *err) 
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
                            "option --statistic is needed; see tacit infer --help");
   }
-  if (infer->n_statistics > 1 && infer->population == NULL && !infer->is_margins) {
+  if (infer->n_statistics > 1 && !infer->kind->takes_several) {
     return tacit_error_set(
         err, TACIT_ERR_ARGUMENT, "statistic",
         "several statistics go with records of a program, a model that is named .stan, and with tables");
@@ -237,10 +237,7 @@ static tacit_status_t read_statistics(tacit_infer_t *infer, tacit_error_t *err) 
   for (size_t i = 0; i < infer->n_statistics && status == TACIT_OK; i++) {
     status = read_statistic(infer, &infer->statistics[i], err);
   }
-  return status != TACIT_OK          ? status
-         : infer->is_margins         ? tacit_infer_join_margins(infer, err)
-         : infer->population != NULL ? tacit_infer_join_published(infer, err)
-                                     : TACIT_OK;
+  return status == TACIT_OK && infer->kind->join != NULL ? infer->kind->join(infer, err) : status;
 }
 
 static void warn(tacit_infer_t *infer) {
@@ -303,8 +300,7 @@ static bool proceed(size_t chain, size_t iteration, void *user) {
 static void unmap(tacit_infer_t *infer) {
   size_t d = infer->model.n_features;
   bool is_linear = infer->model.kind == TACIT_LATENT_REGRESSION;
-  if (infer->population != NULL || infer->is_margins ||
-      (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC)) {
+  if (!is_linear && infer->model.kind != TACIT_LATENT_LOGISTIC) {
     return;
   }
   const double *lower = infer->column_lower, *upper = infer->column_upper;
@@ -325,6 +321,20 @@ static void unmap(tacit_infer_t *infer) {
   }
 }
 
+static tacit_status_t run_latent(tacit_infer_t *infer, tacit_error_t *err) {
+  tacit_status_t status =
+      tacit_augment(&infer->model, &infer->release, &infer->settings, &infer->draws, &infer->result, err);
+  if (status == TACIT_OK) {
+    unmap(infer);
+  }
+  return status;
+}
+
+const tacit_infer_kind_t tacit_infer_of_latent = {.read_model = tacit_infer_read_model,
+                                                  .read_statistic = tacit_infer_read_statistic,
+                                                  .run = run_latent,
+                                                  .say = tacit_infer_say_latent};
+
 tacit_status_t tacit_infer_run(tacit_infer_t *infer, tacit_progress_fn progress, void *user,
                                tacit_error_t *err) {
   tacit_status_t status = check_stage(infer, TACIT_INFER_STAGE_READ, "statistic", err);
@@ -339,16 +349,12 @@ tacit_status_t tacit_infer_run(tacit_infer_t *infer, tacit_progress_fn progress,
   s->proceed = proceed;
   s->user = &watch;
   infer->stage = TACIT_INFER_STAGE_FAILED;
-  status = infer->is_margins ? tacit_infer_run_margins(infer, err)
-           : infer->population != NULL
-               ? tacit_infer_run_population(infer, err)
-               : tacit_augment(&infer->model, &infer->release, s, &infer->draws, &infer->result, err);
+  status = infer->kind->run(infer, err);
   if (status == TACIT_OK && tacit_draws_n_kept(&infer->draws) == 0) {
     status = tacit_error_set(err, TACIT_ERR_INTERRUPTED, "progress",
                              "stopped before the first draw after warm-up: nothing was written");
   }
   if (status == TACIT_OK) {
-    unmap(infer);
     tacit_infer_say(infer);
     infer->stage = TACIT_INFER_STAGE_RUN;
   }

@@ -45,12 +45,32 @@ typedef struct tacit_table_arrays {
   char **names;
 } tacit_table_arrays_t;
 
+/* Which records a statistic is of. */
+typedef struct tacit_infer_kind {
+  bool takes_several; /* statistics */
+  /* What the model's text says; text NULL where tables have none. */
+  tacit_status_t (*read_model)(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n);
+  /* In view of the model; n is the number of records, 0 where the text must have it. */
+  tacit_status_t (*read_statistic)(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length,
+                                   size_t n);
+  /* Once all are read, what they say together; NULL: nothing. */
+  tacit_status_t (*join)(tacit_infer_t *infer, tacit_error_t *err);
+  tacit_status_t (*run)(tacit_infer_t *infer, tacit_error_t *err);
+  /* How records were dealt with. */
+  void (*say)(const tacit_infer_t *infer, tacit_text_t *to);
+} tacit_infer_kind_t;
+
+/* Latent ones of a few distributions (infer.c); those of a program, whose name ends with .stan
+ * (population.c); those in the cells of noisy tables (tables.c). */
+extern const tacit_infer_kind_t tacit_infer_of_latent, tacit_infer_of_program, tacit_infer_of_tables;
+
 struct tacit_infer {
   tacit_settings_t given;
   tacit_infer_source_t source;      /* of the model */
   tacit_infer_source_t *statistics; /* (n_statistics), in the order in which they were given */
   size_t n_statistics;
   tacit_infer_stage_t stage;
+  const tacit_infer_kind_t *kind;
   tacit_augment_settings_t settings;
   size_t n; /* records, as set; 0: as the statistic says */
   /* as read */
@@ -78,7 +98,6 @@ struct tacit_infer {
       group_delta[TACIT_MAX_GROUPS]; /* of all releases of a group; NaN if one does not say */
 
   /* noisy margins (tables.c), in place of model and release; NULL: of something else */
-  bool is_margins;
   tacit_margins_file_t *margins; /* the first file, with the tables of all */
   tacit_table_distribution_t
       distribution; /* of no cells: there are too many, and the records are integrated out */
@@ -109,16 +128,8 @@ TACIT_MUST_USE tacit_status_t tacit_infer_allocate_labels(tacit_infer_t *infer, 
 TACIT_MUST_USE tacit_status_t tacit_infer_set_label(tacit_infer_t *infer, size_t j, const char *label,
                                                     const char *name, tacit_error_t *err);
 
-/* ---- population.c: the same for a program, whose name ends with .stan ---- */
+/* ---- population.c ---- */
 
-bool tacit_infer_is_program(const tacit_infer_t *infer);
-TACIT_MUST_USE tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *name,
-                                                          const char *text, size_t n, tacit_error_t *err);
-/* One file; once all are read, what they say together. */
-TACIT_MUST_USE tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *file,
-                                                         const char *text, size_t length, size_t n);
-TACIT_MUST_USE tacit_status_t tacit_infer_join_published(tacit_infer_t *infer, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *err);
 void tacit_infer_clear_population(tacit_infer_t *infer);
 
 /* ---- groups.c: which records a file is of, how many, and what is given of them ---- */
@@ -151,16 +162,8 @@ TACIT_MUST_USE tacit_status_t tacit_infer_add_published(tacit_infer_t *infer, si
 TACIT_MUST_USE tacit_status_t tacit_infer_law2(tacit_yaml_t *file, const char *key, const char *name,
                                                const char *form, double *first, double *second);
 
-/* ---- tables.c: the same for margins, whose model may be left out (text NULL) ---- */
+/* ---- tables.c ---- */
 
-TACIT_MUST_USE tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file,
-                                                           const char *text, size_t n);
-TACIT_MUST_USE tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file,
-                                                       const char *text, size_t length, size_t n);
-/* Once all files are read, what they say together. */
-TACIT_MUST_USE tacit_status_t tacit_infer_join_margins(tacit_infer_t *infer, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err);
-void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to);
 void tacit_infer_clear_margins(tacit_infer_t *infer);
 
 /* ---- statistic.c: in view of the model; n is the number of records, 0 where the text must have it ---- */
@@ -195,6 +198,7 @@ typedef struct tacit_infer_report {
 
 void tacit_infer_describe(const tacit_infer_t *infer, tacit_infer_report_t *described);
 const char *tacit_infer_method_string(tacit_augment_method_t method);
+void tacit_infer_say_latent(const tacit_infer_t *infer, tacit_text_t *to);
 /* The texts of the run. */
 void tacit_infer_say(tacit_infer_t *infer);
 

@@ -10,12 +10,6 @@
 #include "diagnose/diagnose.h"
 #include "infer/infer_internal.h"
 
-bool tacit_infer_is_program(const tacit_infer_t *infer) {
-  const char *name = infer->source.name;
-  size_t n = strlen(name);
-  return n > 5 && strcmp(name + n - 5, ".stan") == 0;
-}
-
 void tacit_infer_clear_population(tacit_infer_t *infer) {
   for (size_t i = 0; i < infer->n_published; i++) {
     tacit_infer_noisy_clear(&infer->published[i].noisy);
@@ -31,20 +25,19 @@ void tacit_infer_clear_population(tacit_infer_t *infer) {
 
 /* ---- the program ---- */
 
-tacit_status_t tacit_infer_read_population(tacit_infer_t *infer, const char *name, const char *text, size_t n,
-                                           tacit_error_t *err) {
+static tacit_status_t read_program(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n) {
   tacit_program_constants_t constants = {0};
   tacit_error_t why = {0};
   tacit_status_t status = TACIT_OK;
   const char *number;
   for (size_t i = 0;
        status == TACIT_OK && (number = tacit_settings_next(&infer->given, "set", &i)) != NULL;) {
-    status = tacit_program_constants_set(&constants, number, err);
+    status = tacit_program_constants_set(&constants, number, file->err);
   }
   if (status == TACIT_OK) {
     status = tacit_population_parse(&infer->population, text, n, constants.items, constants.n, &why);
     if (status != TACIT_OK) {
-      (void)tacit_error_set(err, status, "model", "%s: %s", name, why.message);
+      (void)tacit_error_set(file->err, status, "model", "%s: %s", file->name, why.message);
     }
   }
   infer->records = "program";
@@ -99,8 +92,8 @@ static void add_cost(tacit_infer_t *infer, uint64_t groups) {
   infer->epsilon = infer->delta = NAN;
 }
 
-tacit_status_t tacit_infer_read_published(tacit_infer_t *infer, tacit_yaml_t *file, const char *text,
-                                          size_t length, size_t n) {
+static tacit_status_t read_published(tacit_infer_t *infer, tacit_yaml_t *file, const char *text,
+                                     size_t length, size_t n) {
   static const char *const keys[] = {"statistics", "records", "given", "n", "privacy", NULL};
   uint64_t groups = 0;
   bool was_not_private = infer->is_not_private;
@@ -192,7 +185,7 @@ static void describe(tacit_infer_t *infer) {
   }
 }
 
-tacit_status_t tacit_infer_join_published(tacit_infer_t *infer, tacit_error_t *err) {
+static tacit_status_t join_published(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_status_t status = tacit_infer_complete_sizes(infer, err);
   TACIT_THEN(status, take_labels(infer, err));
   if (status != TACIT_OK) {
@@ -229,7 +222,7 @@ static void find_checks(tacit_infer_t *infer, const double *misfit) {
   }
 }
 
-tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *err) {
+static tacit_status_t run(tacit_infer_t *infer, tacit_error_t *err) {
   double *misfit = infer->settings.misfit = tacit_alloc_zero(infer->n_published + 1, sizeof *misfit);
   if (misfit == NULL) {
     return tacit_error_memory(err);
@@ -246,3 +239,20 @@ tacit_status_t tacit_infer_run_population(tacit_infer_t *infer, tacit_error_t *e
   tacit_free(misfit);
   return status;
 }
+
+static void say(const tacit_infer_t *infer, tacit_text_t *to) {
+  const tacit_augment_result_t *result = &infer->result;
+  if (result->method == TACIT_AUGMENT_GIBBS) {
+    tacit_text_printf(to, "records drawn along with the parameters, exactly");
+  } else {
+    tacit_text_printf(to, "the counts of %zu cells stand for the records, exactly", result->n_cells);
+  }
+  tacit_text_printf(to, "; trajectories accepted with probability %.2f\n", result->path_accept);
+}
+
+const tacit_infer_kind_t tacit_infer_of_program = {.takes_several = true,
+                                                   .read_model = read_program,
+                                                   .read_statistic = read_published,
+                                                   .join = join_published,
+                                                   .run = run,
+                                                   .say = say};

@@ -15,26 +15,9 @@ const char *tacit_infer_method_string(tacit_augment_method_t method) {
 
 /* ---- the texts ---- */
 
-static void say_distribution(const tacit_infer_t *infer, tacit_text_t *to) {
+void tacit_infer_say_latent(const tacit_infer_t *infer, tacit_text_t *to) {
   const tacit_augment_result_t *result = &infer->result;
   size_t n = infer->model.n_records;
-  if (infer->is_margins) {
-    tacit_infer_say_margins(infer, to);
-    return;
-  }
-  if (infer->population != NULL && result->method == TACIT_AUGMENT_GIBBS) {
-    tacit_text_printf(
-        to, "records drawn along with the parameters, exactly; trajectories accepted with probability %.2f\n",
-        result->path_accept);
-    return;
-  }
-  if (infer->population != NULL) {
-    tacit_text_printf(to,
-                      "the counts of %zu cells stand for the records, exactly; trajectories accepted with "
-                      "probability %.2f\n",
-                      result->n_cells, result->path_accept);
-    return;
-  }
   bool is_of_rows =
       infer->model.kind == TACIT_LATENT_REGRESSION || infer->model.kind == TACIT_LATENT_LOGISTIC;
   if (result->method == TACIT_AUGMENT_MARGINAL && result->is_exact &&
@@ -63,8 +46,8 @@ static void say_distribution(const tacit_infer_t *infer, tacit_text_t *to) {
 }
 
 static tacit_relation_t relation_of(const tacit_infer_t *infer) {
-  return infer->is_margins && infer->margins->is_add_remove ? TACIT_RELATION_ADD_REMOVE
-                                                            : TACIT_RELATION_SUBSTITUTE;
+  return infer->margins != NULL && infer->margins->is_add_remove ? TACIT_RELATION_ADD_REMOVE
+                                                                 : TACIT_RELATION_SUBSTITUTE;
 }
 
 void tacit_infer_say(tacit_infer_t *infer) {
@@ -72,7 +55,7 @@ void tacit_infer_say(tacit_infer_t *infer) {
   tacit_text_t *method = &infer->texts[TACIT_INFER_TEXT_METHOD], *cost = &infer->texts[TACIT_INFER_TEXT_COST];
   tacit_text_printf(method, "method %s%s: ", tacit_infer_method_string(result->method),
                     infer->settings.method == TACIT_AUGMENT_AUTO ? " (chosen)" : "");
-  say_distribution(infer, method);
+  infer->kind->say(infer, method);
   if (!isnan(result->record_accept)) {
     tacit_text_printf(
         method, "%s%.4g of proposals for %zu records accepted, the least likely one with probability %.3g\n",
@@ -133,7 +116,7 @@ void tacit_infer_describe(const tacit_infer_t *infer, tacit_infer_report_t *to) 
       .formula = infer->statistic,
       .family = infer->records,
       .data_name = "released statistic",
-      .statistic = infer->is_margins && infer->n_statistics == 1 ? infer->statistics[0].text : NULL,
+      .statistic = infer->margins != NULL && infer->n_statistics == 1 ? infer->statistics[0].text : NULL,
       .unit = "row",
       .max_rows = 1,
       .delta_meaning = "",
@@ -172,19 +155,12 @@ tacit_status_t tacit_infer_statement(const tacit_infer_t *infer, char **text, ta
 tacit_status_t tacit_infer_privacy_json(const tacit_infer_t *infer, char **text, tacit_error_t *err) {
   tacit_infer_report_t described;
   tacit_text_t json = {0};
-  *text = NULL;
   tacit_status_t status = check_results(infer, err);
-  if (status != TACIT_OK) {
-    return status;
+  if (status == TACIT_OK) {
+    tacit_infer_describe(infer, &described);
+    tacit_report_privacy_json(&described.report, &json);
   }
-  tacit_infer_describe(infer, &described);
-  tacit_report_privacy_json(&described.report, &json);
-  if (json.failed) {
-    tacit_text_clear(&json);
-    return tacit_error_memory(err);
-  }
-  *text = json.data;
-  return TACIT_OK;
+  return tacit_text_take(&json, status, text, err);
 }
 
 tacit_status_t tacit_infer_write(const tacit_infer_t *infer, const char *path, tacit_error_t *err) {

@@ -14,8 +14,7 @@
 
 static const double PRIOR_SD = 2.5, SWAMPED = 0.8; /* log odds; share of it */
 
-tacit_status_t tacit_infer_read_table_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text,
-                                            size_t n) {
+static tacit_status_t read_prior(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t n) {
   static const char *const keys[] = {"records", "effects", NULL};
   infer->records = "table";
   infer->prior_sd = PRIOR_SD;
@@ -107,8 +106,8 @@ static void set_group_size(tacit_infer_t *infer, uint64_t groups, double n) {
   }
 }
 
-tacit_status_t tacit_infer_read_margins(tacit_infer_t *infer, tacit_yaml_t *file, const char *text,
-                                        size_t length, size_t n) {
+static tacit_status_t read_margins(tacit_infer_t *infer, tacit_yaml_t *file, const char *text, size_t length,
+                                   size_t n) {
   tacit_augment_method_t asked = infer->settings.method;
   tacit_margins_file_t *m = tacit_alloc_zero(1, sizeof *m);
   uint64_t groups = 0;
@@ -585,7 +584,7 @@ static tacit_status_t complete_sizes(tacit_infer_t *infer, tacit_error_t *err) {
   return TACIT_OK;
 }
 
-tacit_status_t tacit_infer_join_margins(tacit_infer_t *infer, tacit_error_t *err) {
+static tacit_status_t join_margins(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_yaml_t file = {.name = infer->statistics[0].name, .what = "a statistic", .err = err};
   double n_all = 1;
   for (size_t j = 0; j < infer->margins->n_columns; j++) {
@@ -683,11 +682,11 @@ static tacit_status_t run_approximate(tacit_infer_t *infer, tacit_error_t *err) 
   return TACIT_OK;
 }
 
-tacit_status_t tacit_infer_run_margins(tacit_infer_t *infer, tacit_error_t *err) {
+static tacit_status_t run(tacit_infer_t *infer, tacit_error_t *err) {
   return is_exact(infer) ? run_exact(infer, err) : run_approximate(infer, err);
 }
 
-void tacit_infer_say_margins(const tacit_infer_t *infer, tacit_text_t *to) {
+static void say(const tacit_infer_t *infer, tacit_text_t *to) {
   tacit_text_printf(
       to, "the table of largest entropy with these margins, %zu effects, each normal(0, %.4g) beforehand; ",
       infer->n_groups * n_effects_of(infer), infer->prior_sd);
@@ -714,3 +713,10 @@ void tacit_infer_clear_margins(tacit_infer_t *infer) {
     tacit_free(infer->margins);
   }
 }
+
+const tacit_infer_kind_t tacit_infer_of_tables = {.takes_several = true,
+                                                  .read_model = read_prior,
+                                                  .read_statistic = read_margins,
+                                                  .join = join_margins,
+                                                  .run = run,
+                                                  .say = say};

@@ -103,13 +103,10 @@ static tacit_status_t add_average(const tacit_predictor_t *p, const tacit_new_ro
     }
     status = tacit_predictor_features(p, &(tacit_new_rows_t){columns, rows->n}, &features, err);
   }
-  if (status == TACIT_OK && p->forecast != NULL) {
-    status = tacit_predictor_check_program(p, TACIT_PREDICT_MEAN, err);
-  }
+  TACIT_THEN(status, p->kind->check(p, TACIT_PREDICT_MEAN, err));
   for (size_t i = 0; i < rows->n && status == TACIT_OK; i++) {
     double factor = weight / (double)rows->n / (row_weights != NULL ? row_weights[i] : 1);
-    tacit_predictor_row(p, features + i * p->n_features, TACIT_PREDICT_MEAN, NULL, one);
-    status = tacit_predictor_check_row(p, TACIT_PREDICT_MEAN, i, one, err);
+    status = tacit_predictor_row(p, features, TACIT_PREDICT_MEAN, i, NULL, one, err);
     for (size_t k = 0; k < n_all; k++) {
       draws[k] += factor * one[k];
     }
@@ -124,7 +121,7 @@ tacit_status_t tacit_average_effect(const tacit_predictor_t *p, const tacit_new_
                                     size_t level, double *draws, tacit_error_t *err) {
   const tacit_column_schema_t *schema = column_of(p, column);
   size_t n_all = tacit_predictor_n_outcomes(p, TACIT_PREDICT_MEAN) * p->n_draws;
-  if (tacit_predictor_is_drawn(p, TACIT_PREDICT_MEAN)) {
+  if (p->kind->is_drawn(p, TACIT_PREDICT_MEAN)) {
     return tacit_error_set(err, TACIT_ERR_DATA, "effect",
                            "average effects need an expectation that is no mean of draws: the outcome's "
                            "distribution has none in the library");

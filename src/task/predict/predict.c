@@ -86,12 +86,8 @@ static double respond(const tacit_predictor_t *p, double mean, const double *dra
   return mean + (p->sigma != SIZE_MAX ? draw[p->sigma] : p->known_sd) * tacit_rng_normal(rng);
 }
 
-void tacit_predictor_row(const tacit_predictor_t *p, const double *features, tacit_prediction_kind_t kind,
-                         tacit_rng_t *rng, double *draws) {
-  if (p->forecast != NULL) {
-    tacit_predictor_program_row(p, features, kind, rng, draws);
-    return;
-  }
+static void predict_row(const tacit_predictor_t *p, const double *features, tacit_prediction_kind_t kind,
+                        tacit_rng_t *rng, double *draws) {
   bool is_class = tacit_design_n_classes(p->design) > 0;
   for (size_t i = 0; i < p->n_draws; i++) {
     const double *draw = tacit_predictor_draw(p, i);
@@ -135,40 +131,79 @@ static tacit_status_t check_is_there(const tacit_predictor_t *p, const tacit_new
   return TACIT_OK;
 }
 
-tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
-                                        double **features, tacit_error_t *err) {
-  tacit_status_t checked = check_is_there(p, rows, err);
-  if (checked != TACIT_OK) {
-    return checked;
-  }
-  if (p->forecast != NULL) {
-    *features = tacit_alloc(rows->n, (p->n_features + 1) * sizeof **features);
-    if (*features == NULL) {
-      return tacit_error_memory(err);
-    }
-    tacit_status_t status = tacit_predictor_program_features(p, rows, *features, err);
-    if (status != TACIT_OK) {
-      tacit_free(*features);
-      *features = NULL;
-    }
-    return status;
-  }
+static tacit_status_t make_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
+                                    double *features, tacit_error_t *err) {
   size_t n_columns;
   tacit_design_columns(p->design, &n_columns);
   const double **columns = tacit_alloc_zero(n_columns, sizeof *columns);
-  *features = tacit_alloc(rows->n, p->n_features * sizeof **features);
-  tacit_status_t status = columns != NULL && *features != NULL ? TACIT_OK : tacit_error_memory(err);
-  for (size_t i = 0; i < n_columns && status == TACIT_OK; i++) {
+  if (columns == NULL) {
+    return tacit_error_memory(err);
+  }
+  for (size_t i = 0; i < n_columns; i++) {
     columns[i] = p->place[i] != SIZE_MAX ? rows->columns[p->place[i]] : NULL;
   }
-  TACIT_THEN(status, tacit_design_evaluate(p->design, columns, rows->n, *features, err));
+  tacit_status_t status = tacit_design_evaluate(p->design, columns, rows->n, features, err);
   tacit_free(columns);
+  return status;
+}
+
+tacit_status_t tacit_predictor_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
+                                        double **features, tacit_error_t *err) {
+  tacit_status_t status = check_is_there(p, rows, err);
+  if (status != TACIT_OK) {
+    return status;
+  }
+  *features = tacit_alloc(rows->n, (p->n_features + 1) * sizeof **features);
+  status = *features != NULL ? p->kind->features(p, rows, *features, err) : tacit_error_memory(err);
   if (status != TACIT_OK) {
     tacit_free(*features);
     *features = NULL;
   }
   return status;
 }
+
+tacit_status_t tacit_predictor_row(const tacit_predictor_t *p, const double *features,
+                                   tacit_prediction_kind_t kind, size_t row, tacit_rng_t *rng, double *draws,
+                                   tacit_error_t *err) {
+  p->kind->row(p, features + row * p->n_features, kind, rng, draws);
+  return p->kind->check_row != NULL ? p->kind->check_row(p, kind, row, draws, err) : TACIT_OK;
+}
+
+/* ---- of a formula's own kernels ---- */
+
+static size_t n_outcomes(const tacit_predictor_t *p, tacit_prediction_kind_t kind) {
+  size_t n_classes = tacit_design_n_classes(p->design);
+  return kind == TACIT_PREDICT_LINEAR || n_classes == 0 ? p->n_linear : n_classes;
+}
+
+static const char *outcome(tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t k) {
+  return tacit_design_n_classes(p->design) == 0
+             ? ""
+             : tacit_design_class_label(p->design, k + (kind == TACIT_PREDICT_LINEAR));
+}
+
+static bool is_drawn(const tacit_predictor_t *p, tacit_prediction_kind_t kind) {
+  (void)p;
+  return kind == TACIT_PREDICT_RESPONSE;
+}
+
+static tacit_status_t check(const tacit_predictor_t *p, tacit_prediction_kind_t kind, tacit_error_t *err) {
+  bool lacks_sd = kind == TACIT_PREDICT_RESPONSE && p->family == TACIT_FAMILY_GAUSSIAN &&
+                  p->sigma == SIZE_MAX && !(p->known_sd > 0);
+  return !lacks_sd ? TACIT_OK
+                   : tacit_error_set(err, TACIT_ERR_DATA, "sd",
+                                     "the fit's residual sd is neither among its parameters nor known: "
+                                     "responses cannot be drawn");
+}
+
+const tacit_predictor_kind_t tacit_predictor_of_formula = {.n_outcomes = n_outcomes,
+                                                           .outcome = outcome,
+                                                           .is_drawn = is_drawn,
+                                                           .check = check,
+                                                           .features = make_features,
+                                                           .row = predict_row};
+
+/* ---- all of it ---- */
 
 static tacit_status_t open_rng(bool is_drawn, uint64_t seed, tacit_rng_t **rng, tacit_error_t *err) {
   unsigned char key[32];
@@ -186,22 +221,11 @@ tacit_status_t tacit_predict(const tacit_predictor_t *p, const tacit_new_rows_t 
   double *features = NULL,
          *draws = tacit_alloc(tacit_predictor_n_outcomes(p, kind) * p->n_draws, sizeof *draws);
   tacit_rng_t *rng = NULL;
-  if (p->forecast == NULL && kind == TACIT_PREDICT_RESPONSE && p->family == TACIT_FAMILY_GAUSSIAN &&
-      p->sigma == SIZE_MAX && !(p->known_sd > 0)) {
-    tacit_free(draws);
-    return tacit_error_set(
-        err, TACIT_ERR_DATA, "sd",
-        "the fit's residual sd is neither among its parameters nor known: responses cannot be drawn");
-  }
-  tacit_status_t status = draws != NULL ? TACIT_OK : tacit_error_memory(err);
-  if (status == TACIT_OK && p->forecast != NULL) {
-    status = tacit_predictor_check_program(p, kind, err);
-  }
+  tacit_status_t status = draws != NULL ? p->kind->check(p, kind, err) : tacit_error_memory(err);
   TACIT_THEN(status, tacit_predictor_features(p, rows, &features, err));
-  TACIT_THEN(status, open_rng(tacit_predictor_is_drawn(p, kind), seed, &rng, err));
+  TACIT_THEN(status, open_rng(p->kind->is_drawn(p, kind), seed, &rng, err));
   for (size_t i = 0; i < rows->n && status == TACIT_OK; i++) {
-    tacit_predictor_row(p, features + i * p->n_features, kind, rng, draws);
-    status = tacit_predictor_check_row(p, kind, i, draws, err);
+    status = tacit_predictor_row(p, features, kind, i, rng, draws, err);
     TACIT_THEN(status, take(user, i, draws, err));
   }
   tacit_rng_free(rng);

@@ -8,7 +8,30 @@
 #include "tacit/predict.h"
 #include "tacit/random.h"
 
+/* What fits of a formula's own kernels (predict.c) and of programs (program.c) are predicted from by. */
+typedef struct tacit_predictor_kind {
+  size_t (*n_outcomes)(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
+  const char *(*outcome)(tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t outcome);
+  /* Are random numbers needed? */
+  bool (*is_drawn)(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
+  /* TACIT_ERR_DATA: a quantity of this kind is not known. */
+  tacit_status_t (*check)(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind,
+                          tacit_error_t *err);
+  /* Features of rows, shape (rows->n, n_features); TACIT_ERR_DATA: a value is beyond the program's bounds. */
+  tacit_status_t (*features)(const tacit_predictor_t *predictor, const tacit_new_rows_t *rows,
+                             double *features, tacit_error_t *err);
+  /* Predictions of one row from its features, shape (n_outcomes, n_draws); rng may be NULL if not needed. */
+  void (*row)(const tacit_predictor_t *predictor, const double *features, tacit_prediction_kind_t kind,
+              tacit_rng_t *rng, double *draws);
+  /* TACIT_ERR_DATA: a draw of the row is no number. NULL: all are. */
+  tacit_status_t (*check_row)(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind, size_t row,
+                              const double *draws, tacit_error_t *err);
+} tacit_predictor_kind_t;
+
+extern const tacit_predictor_kind_t tacit_predictor_of_formula, tacit_predictor_of_program;
+
 struct tacit_predictor {
+  const tacit_predictor_kind_t *kind;
   tacit_report_read_t fit;
   bool is_borrowed; /* the fit */
   tacit_family_t family;
@@ -40,37 +63,19 @@ TACIT_MUST_USE tacit_status_t tacit_read_setting(const char *path, const char *s
 /* A kept draw, shape (n_reported). */
 const double *tacit_predictor_draw(const tacit_predictor_t *predictor, size_t i);
 
-/* ---- program.c: the same of fits of programs ---- */
+/* program.c */
 TACIT_MUST_USE tacit_status_t tacit_predictor_open_program(tacit_predictor_t *predictor,
                                                            const tacit_schema_t *schema, tacit_error_t *err);
 void tacit_predictor_close_program(tacit_predictor_t *predictor);
-const char *tacit_predictor_program_outcome(tacit_predictor_t *predictor, tacit_prediction_kind_t kind,
-                                            size_t quantity);
-/* TACIT_ERR_DATA: a quantity of this kind is not known. */
-TACIT_MUST_USE tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *predictor,
-                                                            tacit_prediction_kind_t kind, tacit_error_t *err);
-/* TACIT_ERR_DATA: a value is beyond the program's bounds. */
-TACIT_MUST_USE tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *predictor,
-                                                               const tacit_new_rows_t *rows, double *features,
-                                                               tacit_error_t *err);
-void tacit_predictor_program_row(const tacit_predictor_t *predictor, const double *features,
-                                 tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws);
-/* TACIT_ERR_DATA: a draw of the row is no number. Nothing is looked at but of programs. */
-TACIT_MUST_USE tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *predictor,
-                                                        tacit_prediction_kind_t kind, size_t row,
-                                                        const double *draws, tacit_error_t *err);
-/* Are random numbers needed? */
-bool tacit_predictor_is_drawn(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind);
 
 /* Features of rows, shape (rows->n, n_features). */
 TACIT_MUST_USE tacit_status_t tacit_predictor_features(const tacit_predictor_t *predictor,
                                                        const tacit_new_rows_t *rows, double **features,
                                                        tacit_error_t *err);
-/* Predictions of one row from its features, shape (n_outcomes, n_draws); rng may be NULL but for responses.
- */
-void tacit_predictor_row(const tacit_predictor_t *predictor, const double *features,
-                         tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws);
-
+/* Predictions of one row; TACIT_ERR_DATA: a draw of it is no number. */
+TACIT_MUST_USE tacit_status_t tacit_predictor_row(const tacit_predictor_t *predictor, const double *features,
+                                                  tacit_prediction_kind_t kind, size_t row, tacit_rng_t *rng,
+                                                  double *draws, tacit_error_t *err);
 /* One response under draw i, from a row's features; not of classes. */
 double tacit_predictor_respond(const tacit_predictor_t *predictor, const double *features, size_t i,
                                tacit_rng_t *rng);

@@ -136,6 +136,7 @@ static tacit_status_t set_up(tacit_predictor_t *p, const tacit_schema_t *schema,
   if (status != TACIT_OK) {
     return status;
   }
+  p->kind = p->fit.program != NULL ? &tacit_predictor_of_program : &tacit_predictor_of_formula;
   if (p->fit.program != NULL) {
     return tacit_predictor_open_program(p, schema, err);
   }
@@ -223,19 +224,10 @@ const char *tacit_predictor_note(const tacit_predictor_t *predictor, tacit_predi
 size_t tacit_predictor_n_draws(const tacit_predictor_t *predictor) { return predictor->n_draws; }
 
 size_t tacit_predictor_n_outcomes(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind) {
-  if (predictor->forecast != NULL) {
-    return predictor->forecast->n_quantities[kind];
-  }
-  size_t n_classes = tacit_design_n_classes(predictor->design);
-  return kind == TACIT_PREDICT_LINEAR || n_classes == 0 ? predictor->n_linear : n_classes;
+  return predictor->kind->n_outcomes(predictor, kind);
 }
 
 const char *tacit_predictor_outcome(const tacit_predictor_t *predictor, tacit_prediction_kind_t kind,
                                     size_t outcome) {
-  if (predictor->forecast != NULL) {
-    return tacit_predictor_program_outcome((tacit_predictor_t *)(uintptr_t)predictor, kind, outcome);
-  }
-  return tacit_design_n_classes(predictor->design) == 0
-             ? ""
-             : tacit_design_class_label(predictor->design, outcome + (kind == TACIT_PREDICT_LINEAR));
+  return predictor->kind->outcome((tacit_predictor_t *)(uintptr_t)predictor, kind, outcome);
 }

@@ -107,8 +107,11 @@ void tacit_predictor_close_program(tacit_predictor_t *p) {
 
 /* ---- what quantities are ---- */
 
-const char *tacit_predictor_program_outcome(tacit_predictor_t *p, tacit_prediction_kind_t kind,
-                                            size_t quantity) {
+static size_t n_outcomes(const tacit_predictor_t *p, tacit_prediction_kind_t kind) {
+  return p->forecast->n_quantities[kind];
+}
+
+static const char *outcome(tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t quantity) {
   const tacit_forecast_t *f = p->forecast;
   size_t own, n = f->n_quantities[kind];
   const tacit_forecast_outcome_t *o = tacit_forecast_of(f, (tacit_forecast_kind_t)kind, quantity, &own);
@@ -122,16 +125,15 @@ const char *tacit_predictor_program_outcome(tacit_predictor_t *p, tacit_predicti
   return name != NULL ? name : "";
 }
 
-bool tacit_predictor_is_drawn(const tacit_predictor_t *p, tacit_prediction_kind_t kind) {
-  bool is_drawn = kind == TACIT_PREDICT_RESPONSE;
-  for (size_t i = 0; p->forecast != NULL && i < p->forecast->n_outcomes; i++) {
-    is_drawn = is_drawn || p->forecast->outcomes[i].parts[kind].way == TACIT_WAY_DISTRIBUTION;
+static bool is_drawn(const tacit_predictor_t *p, tacit_prediction_kind_t kind) {
+  bool is_any = kind == TACIT_PREDICT_RESPONSE;
+  for (size_t i = 0; i < p->forecast->n_outcomes; i++) {
+    is_any = is_any || p->forecast->outcomes[i].parts[kind].way == TACIT_WAY_DISTRIBUTION;
   }
-  return is_drawn;
+  return is_any;
 }
 
-tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *p, tacit_prediction_kind_t kind,
-                                             tacit_error_t *err) {
+static tacit_status_t check(const tacit_predictor_t *p, tacit_prediction_kind_t kind, tacit_error_t *err) {
   static const char *const of[] = {"the expectation", "the linear predictor"}, *const of_ending[] = {
                                                                                    "mean", "linear"};
   for (size_t i = 0; i < p->forecast->n_outcomes; i++) {
@@ -154,8 +156,8 @@ tacit_status_t tacit_predictor_check_program(const tacit_predictor_t *p, tacit_p
 
 /* ---- rows ---- */
 
-tacit_status_t tacit_predictor_program_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
-                                                double *features, tacit_error_t *err) {
+static tacit_status_t make_features(const tacit_predictor_t *p, const tacit_new_rows_t *rows,
+                                    double *features, tacit_error_t *err) {
   const tacit_forecast_t *f = p->forecast;
   for (size_t i = 0; i < rows->n; i++) {
     for (size_t k = 0; k < p->n_features; k++) {
@@ -182,8 +184,8 @@ typedef struct source {
 
 static double next(tacit_uniforms_t *self) { return tacit_rng_uniform(((source_t *)self)->rng); }
 
-void tacit_predictor_program_row(const tacit_predictor_t *p, const double *features,
-                                 tacit_prediction_kind_t kind, tacit_rng_t *rng, double *draws) {
+static void predict_row(const tacit_predictor_t *p, const double *features, tacit_prediction_kind_t kind,
+                        tacit_rng_t *rng, double *draws) {
   const tacit_forecast_t *f = p->forecast;
   double *parameters = p->workspace->inputs + f->graph->n_columns * LANES;
   source_t source = {{next}, rng};
@@ -202,10 +204,10 @@ void tacit_predictor_program_row(const tacit_predictor_t *p, const double *featu
   }
 }
 
-tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t row,
-                                         const double *draws, tacit_error_t *err) {
+static tacit_status_t check_row(const tacit_predictor_t *p, tacit_prediction_kind_t kind, size_t row,
+                                const double *draws, tacit_error_t *err) {
   const tacit_forecast_t *f = p->forecast;
-  for (size_t i = 0; f != NULL && i < f->n_quantities[kind] * p->n_draws; i++) {
+  for (size_t i = 0; i < f->n_quantities[kind] * p->n_draws; i++) {
     size_t own;
     if (!isnan(draws[i])) {
       continue;
@@ -225,3 +227,11 @@ tacit_status_t tacit_predictor_check_row(const tacit_predictor_t *p, tacit_predi
   }
   return TACIT_OK;
 }
+
+const tacit_predictor_kind_t tacit_predictor_of_program = {.n_outcomes = n_outcomes,
+                                                           .outcome = outcome,
+                                                           .is_drawn = is_drawn,
+                                                           .check = check,
+                                                           .features = make_features,
+                                                           .row = predict_row,
+                                                           .check_row = check_row};

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "data/records.h"
 #include "publish/publish_internal.h"
 #include "tables/tables.h"
 
@@ -287,21 +288,55 @@ static tacit_status_t check_unit(tacit_publish_t *publish, tacit_error_t *err) {
   return TACIT_OK;
 }
 
+/* The statistic by its name. */
+static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err) {
+  static const char *const names[] = {"clamped-mean", "counts", "moments", "score",
+                                      "margins"}; /* as tacit_statistic_kind_t */
+  const char *name = tacit_publish_value(publish, "statistic");
+  tacit_nearest_t nearest = {.name = name};
+  char hint[TACIT_HINT_SIZE];
+  const char *of_programs = tacit_publish_has(publish, "set")      ? "set"
+                            : tacit_publish_has(publish, "public") ? "public"
+                                                                   : NULL;
+  if (of_programs != NULL) {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_programs, "--%s goes with a program, FILE.stan",
+                           of_programs);
+  }
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(names[i], name) == 0) {
+      publish->statistic.kind = (tacit_statistic_kind_t)i;
+      return TACIT_OK;
+    }
+    tacit_nearest_offer(&nearest, names[i]);
+  }
+  return tacit_error_set(
+      err, TACIT_ERR_ARGUMENT, "statistic",
+      "option --statistic must be clamped-mean, counts, moments, score or margins, not '%s'%s", name,
+      tacit_nearest_hint(&nearest, hint));
+}
+
+static tacit_status_t choose(tacit_publish_t *publish, tacit_error_t *err) {
+  tacit_status_t status = read_names(publish, err);
+  TACIT_THEN(status, read_ranges(publish, err));
+  TACIT_THEN(status, read_step(publish, err));
+  publish->n_columns = publish->statistic.n_columns;
+  return status;
+}
+
+static tacit_status_t pack(const tacit_publish_t *publish, const tacit_table_t *table,
+                           tacit_records_t **records, tacit_error_t *err) {
+  return tacit_table_pack(records, table, publish->names, publish->statistic.n_columns,
+                          publish->limits.n_threads, tacit_publish_value(publish, "scratch"), err);
+}
+
+const tacit_publish_kind_t tacit_publish_of_statistic = {
+    .read = read_settings, .choose = choose, .pack = pack};
+
 tacit_status_t tacit_publish_choose_columns(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_statistic_t *s = &publish->statistic;
-  tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {open_schema, check_unit, read_names,
-                                                                         read_ranges, read_step};
-  tacit_status_t (*const of_program[])(tacit_publish_t *, tacit_error_t *) = {open_schema, check_unit,
-                                                                              tacit_publish_choose_line};
-  bool is_program = tacit_publish_is_program(publish);
-  tacit_status_t status = TACIT_OK;
-  for (size_t i = 0;
-       i < (is_program ? sizeof of_program / sizeof of_program[0] : sizeof steps / sizeof steps[0]) &&
-       status == TACIT_OK;
-       i++) {
-    status = (is_program ? of_program : steps)[i](publish, err);
-  }
-  publish->n_columns = is_program ? publish->n_columns : s->n_columns;
+  tacit_status_t status = open_schema(publish, err);
+  TACIT_THEN(status, check_unit(publish, err));
+  TACIT_THEN(status, publish->kind->choose(publish, err));
   s->lower = publish->lower;
   s->upper = publish->upper;
   s->n_levels = publish->n_levels;

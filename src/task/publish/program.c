@@ -16,17 +16,20 @@
 
 enum { MAX_BYTES = 1 << 22, LANES = 16, N_PROBES = 64 };
 
-bool tacit_publish_is_program(const tacit_publish_t *publish) {
-  size_t n = publish->formula != NULL ? strlen(publish->formula) : 0;
-  return n > 5 && strcmp(publish->formula + n - 5, ".stan") == 0;
-}
-
 static tacit_status_t refuse_program(tacit_error_t *err, const char *field, const char *name,
                                      const char *what) {
   return tacit_error_set(err, TACIT_ERR_ARGUMENT, field, "%s: %s", name, what);
 }
 
 /* ---- the program ---- */
+
+static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err) {
+  return !tacit_publish_has(publish, "margin")
+             ? TACIT_OK
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
+                               "--margin goes with --statistic margins, not with a program, whose lines say "
+                               "what is counted");
+}
 
 static tacit_status_t parse(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_program_constants_t constants = {0};
@@ -259,7 +262,7 @@ static tacit_status_t find_bounds(tacit_publish_t *publish, tacit_error_t *err) 
   return status;
 }
 
-tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t *err) {
+static tacit_status_t choose(tacit_publish_t *publish, tacit_error_t *err) {
   tacit_status_t (*const steps[])(tacit_publish_t *, tacit_error_t *) = {parse, choose_line, find_columns,
                                                                          find_bounds};
   tacit_status_t status = TACIT_OK;
@@ -323,8 +326,8 @@ static tacit_status_t make_workspaces(packing_t *p, size_t n_threads, tacit_erro
   return status;
 }
 
-tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tacit_table_t *table,
-                                       tacit_records_t **records, tacit_error_t *err) {
+static tacit_status_t pack(const tacit_publish_t *publish, const tacit_table_t *table,
+                           tacit_records_t **records, tacit_error_t *err) {
   size_t n, n_threads = publish->limits.n_threads;
   packing_t p = {.publish = publish, .about = tacit_population_columns(publish->population, &n)};
   const tacit_pack_share_t share = {.n_parts = 1,
@@ -351,3 +354,5 @@ tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish, const tac
   *records = p.records;
   return status;
 }
+
+const tacit_publish_kind_t tacit_publish_of_program = {.read = read_settings, .choose = choose, .pack = pack};

@@ -13,6 +13,11 @@
 
 const tacit_setting_t *tacit_publish_settings(size_t *n) { return tacit_settings_of(TACIT_TASK_RELEASE, n); }
 
+static bool is_program(const char *formula) {
+  size_t n = formula != NULL ? strlen(formula) : 0;
+  return n > 5 && strcmp(formula + n - 5, ".stan") == 0;
+}
+
 tacit_status_t tacit_publish_new(tacit_publish_t **publish, const char *formula, tacit_error_t *err) {
   tacit_publish_t *new = *publish = tacit_alloc_zero(1, sizeof *new);
   if (new == NULL) {
@@ -22,6 +27,7 @@ tacit_status_t tacit_publish_new(tacit_publish_t **publish, const char *formula,
   new->request = (tacit_request_t){.task = "release", .what = "release", .units = "rows", .or_else = ""};
   new->limits = tacit_curator_settings_default();
   new->formula = formula != NULL ? tacit_strdup(formula) : NULL;
+  new->kind = is_program(formula) ? &tacit_publish_of_program : &tacit_publish_of_statistic;
   if (formula != NULL && new->formula == NULL) {
     tacit_publish_free(new);
     *publish = NULL;
@@ -84,7 +90,7 @@ static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "epsilon",
                            "option --epsilon is needed; see tacit release --help");
   }
-  if (tacit_publish_value(publish, "statistic") == NULL && !tacit_publish_is_program(publish)) {
+  if (publish->kind == &tacit_publish_of_statistic && tacit_publish_value(publish, "statistic") == NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
                            "option --statistic is needed: clamped-mean, counts, moments, score or margins");
   }
@@ -97,44 +103,10 @@ static tacit_status_t read_query(tacit_publish_t *publish, tacit_error_t *err) {
   return tacit_request_read_query(&publish->request, &publish->given, is_public, err);
 }
 
-/* The statistic by its name, where no program says what it is. */
-static tacit_status_t read_kind(tacit_publish_t *publish, tacit_error_t *err) {
-  static const char *const names[] = {"clamped-mean", "counts", "moments", "score",
-                                      "margins"}; /* as tacit_statistic_kind_t */
-  const char *name = tacit_publish_value(publish, "statistic");
-  tacit_nearest_t nearest = {.name = name};
-  char hint[TACIT_HINT_SIZE];
-  if (tacit_publish_is_program(publish)) {
-    return !tacit_publish_has(publish, "margin")
-               ? TACIT_OK
-               : tacit_error_set(err, TACIT_ERR_ARGUMENT, "margin",
-                                 "--margin goes with --statistic margins, not with a program, whose lines "
-                                 "say what is counted");
-  }
-  const char *of_programs = tacit_publish_has(publish, "set")      ? "set"
-                            : tacit_publish_has(publish, "public") ? "public"
-                                                                   : NULL;
-  if (of_programs != NULL) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_programs, "--%s goes with a program, FILE.stan",
-                           of_programs);
-  }
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    if (strcmp(names[i], name) == 0) {
-      publish->statistic.kind = (tacit_statistic_kind_t)i;
-      return TACIT_OK;
-    }
-    tacit_nearest_offer(&nearest, names[i]);
-  }
-  return tacit_error_set(
-      err, TACIT_ERR_ARGUMENT, "statistic",
-      "option --statistic must be clamped-mean, counts, moments, score or margins, not '%s'%s", name,
-      tacit_nearest_hint(&nearest, hint));
-}
-
 static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err) {
   const tacit_settings_t *given = &publish->given;
   tacit_status_t status = check_needed(publish, err);
-  TACIT_THEN(status, read_kind(publish, err));
+  TACIT_THEN(status, publish->kind->read(publish, err));
   if (status != TACIT_OK) {
     return status;
   }
@@ -161,11 +133,7 @@ static tacit_status_t read_settings(tacit_publish_t *publish, tacit_error_t *err
 static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records_t **records,
                            tacit_error_t *err) {
   const tacit_publish_t *publish = user;
-  if (publish->line != NULL) {
-    return tacit_publish_pack_line(publish, table, records, err);
-  }
-  return tacit_table_pack(records, table, publish->names, publish->statistic.n_columns,
-                          publish->limits.n_threads, tacit_publish_value(publish, "scratch"), err);
+  return publish->kind->pack(publish, table, records, err);
 }
 
 static tacit_status_t open_records(tacit_publish_t *publish, const tacit_data_source_t *source,

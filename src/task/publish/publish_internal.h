@@ -23,9 +23,22 @@ typedef enum tacit_publish_stage {
   TACIT_PUBLISH_STAGE_FAILED
 } tacit_publish_stage_t;
 
+/* What is released: a statistic by its name (columns.c), or a line of a program, FILE.stan (program.c). */
+typedef struct tacit_publish_kind {
+  /* Settings that are of this kind alone. */
+  tacit_status_t (*read)(tacit_publish_t *publish, tacit_error_t *err);
+  /* Columns, bounds, levels, in view of the schema. */
+  tacit_status_t (*choose)(tacit_publish_t *publish, tacit_error_t *err);
+  tacit_status_t (*pack)(const tacit_publish_t *publish, const tacit_table_t *table,
+                         tacit_records_t **records, tacit_error_t *err);
+} tacit_publish_kind_t;
+
+extern const tacit_publish_kind_t tacit_publish_of_statistic, tacit_publish_of_program;
+
 struct tacit_publish {
   tacit_settings_t given;
   char *formula; /* or NULL */
+  const tacit_publish_kind_t *kind;
   tacit_publish_stage_t stage;
   const char *mechanism; /* as written: "discrete-laplace" */
   double epsilon, delta; /* delta 0: pure */
@@ -66,14 +79,6 @@ static inline const char *tacit_publish_value(const tacit_publish_t *publish, co
 static inline const char *tacit_publish_what(const tacit_publish_t *publish) {
   return publish->line != NULL ? publish->line->name : tacit_publish_value(publish, "statistic");
 }
-
-/* program.c: is the formula the file of a program? What its line is of; records that it is then the statistic
- * of. */
-bool tacit_publish_is_program(const tacit_publish_t *publish);
-TACIT_MUST_USE tacit_status_t tacit_publish_choose_line(tacit_publish_t *publish, tacit_error_t *err);
-TACIT_MUST_USE tacit_status_t tacit_publish_pack_line(const tacit_publish_t *publish,
-                                                      const tacit_table_t *table, tacit_records_t **records,
-                                                      tacit_error_t *err);
 
 static inline const char *tacit_publish_relation(const tacit_publish_t *publish) {
   return publish->relation == TACIT_RELATION_SUBSTITUTE ? "substitute" : "add-remove";

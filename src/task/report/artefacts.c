@@ -64,8 +64,7 @@ static void json_event(const tacit_event_t *event, tacit_text_t *text) {
   tacit_text_printf(text, "\n    {\"mechanism\": \"%.*s\", \"event\": \"%s\"", (int)strcspn(spec, ":"), spec,
                     spec);
   if (is_gaussian) {
-    tacit_text_printf(text, ", \"noise_multiplier\": ");
-    tacit_text_json_number(text, event->noise_multiplier);
+    tacit_text_json_field(text, "noise_multiplier", event->noise_multiplier);
   }
   tacit_text_printf(text, ", \"count\": %llu, \"label\": ", (unsigned long long)event->count);
   tacit_text_json_string(text, event->label);
@@ -192,12 +191,9 @@ static void json_evidence(const tacit_report_t *report, tacit_text_t *text) {
     tacit_text_printf(text, "%s\n    {\"id\": \"%s\", \"term\": ", i > 0 ? "," : "[", info->name);
     tacit_text_json_string(text, check->term < report->draws->n_reported ? report->labels[check->term]
                                                                          : check->subject);
-    tacit_text_printf(text, ", \"statistic\": ");
-    tacit_text_json_number(text, check->statistic);
-    tacit_text_printf(text, ", \"threshold\": ");
-    tacit_text_json_number(text, info->threshold);
-    tacit_text_printf(text, ", \"false_alarm\": ");
-    tacit_text_json_number(text, info->false_alarm);
+    tacit_text_json_field(text, "statistic", check->statistic);
+    tacit_text_json_field(text, "threshold", info->threshold);
+    tacit_text_json_field(text, "false_alarm", info->false_alarm);
     bool is_problem = info->severity == TACIT_SEVERITY_PROBLEM;
     tacit_text_printf(text, ", \"verdict\": \"%s\"}",
                       !tacit_check_is_flagged(check) ? "fine"
@@ -209,12 +205,10 @@ static void json_evidence(const tacit_report_t *report, tacit_text_t *text) {
   for (size_t j = 0; j < evidence->n_terms; j++) {
     tacit_text_printf(text, "%s\n    {\"term\": ", j > 0 ? "," : "[");
     tacit_text_json_string(text, report->labels[j]);
-    tacit_text_printf(text, ", \"sd\": ");
-    tacit_text_json_number(text, evidence->prior_sd[j]);
-    tacit_text_printf(text, ", \"share\": ");
-    tacit_text_json_number(text, evidence->prior_share[j]);
-    tacit_text_printf(text, ", \"noise_factor\": ");
-    tacit_text_json_number(text, evidence->noise_factor[j] > 0 ? evidence->noise_factor[j] : NAN);
+    tacit_text_json_field(text, "sd", evidence->prior_sd[j]);
+    tacit_text_json_field(text, "share", evidence->prior_share[j]);
+    tacit_text_json_field(text, "noise_factor",
+                          evidence->noise_factor[j] > 0 ? evidence->noise_factor[j] : NAN);
     tacit_text_printf(text, "}");
   }
   tacit_text_printf(text, evidence->n_terms > 0 ? "\n  ]" : "[]");

@@ -95,6 +95,11 @@ void tacit_text_json_number(tacit_text_t *text, double x) {
   }
 }
 
+void tacit_text_json_field(tacit_text_t *text, const char *name, double x) {
+  tacit_text_printf(text, ", \"%s\": ", name);
+  tacit_text_json_number(text, x);
+}
+
 void tacit_text_html(tacit_text_t *text, const char *s) { tacit_text_html_cut(text, s, SIZE_MAX); }
 
 void tacit_text_html_cut(tacit_text_t *text, const char *s, size_t max_width) {

@@ -29,6 +29,8 @@ size_t tacit_utf8_width(const char *s);
 void tacit_text_utf8(tacit_text_t *text, uint32_t code);
 void tacit_text_json_string(tacit_text_t *text, const char *s);
 void tacit_text_json_number(tacit_text_t *text, double x); /* null unless finite */
+/* , "name": x */
+void tacit_text_json_field(tacit_text_t *text, const char *name, double x);
 void tacit_text_html(tacit_text_t *text, const char *s);
 void tacit_text_csv(tacit_text_t *text, const char *s); /* quoted where it must be */
 void tacit_text_yaml_scalar(tacit_text_t *text, const char *s);

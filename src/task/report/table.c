@@ -113,25 +113,20 @@ tacit_status_t tacit_report_table(const char *const *labels, const tacit_summary
 }
 
 static void json_parameter(tacit_text_t *text, const char *label, const tacit_summary_t *s) {
-  const struct {
-    const char *key;
-    double value;
-  } fields[] = {{"mean", s->mean},
-                {"sd", s->sd},
-                {"q5", s->q5},
-                {"q50", s->q50},
-                {"q95", s->q95},
-                {"mcse_mean", s->mcse_mean},
-                {"ess_bulk", s->ess_bulk},
-                {"ess_tail", s->ess_tail},
-                {"rhat", s->rhat},
-                {"prior_sd", s->prior_sd},
-                {"prior_share", s->prior_share}};
   tacit_text_printf(text, "    {\"name\": ");
   tacit_text_json_string(text, label);
-  for (size_t k = 0; k < sizeof fields / sizeof fields[0] - (s->prior_share > 0 ? 0 : 2); k++) {
-    tacit_text_printf(text, ", \"%s\": ", fields[k].key);
-    tacit_text_json_number(text, fields[k].value);
+  tacit_text_json_field(text, "mean", s->mean);
+  tacit_text_json_field(text, "sd", s->sd);
+  tacit_text_json_field(text, "q5", s->q5);
+  tacit_text_json_field(text, "q50", s->q50);
+  tacit_text_json_field(text, "q95", s->q95);
+  tacit_text_json_field(text, "mcse_mean", s->mcse_mean);
+  tacit_text_json_field(text, "ess_bulk", s->ess_bulk);
+  tacit_text_json_field(text, "ess_tail", s->ess_tail);
+  tacit_text_json_field(text, "rhat", s->rhat);
+  if (s->prior_share > 0) {
+    tacit_text_json_field(text, "prior_sd", s->prior_sd);
+    tacit_text_json_field(text, "prior_share", s->prior_share);
   }
   tacit_text_append(text, "}", 1);
 }

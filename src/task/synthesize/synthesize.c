@@ -127,22 +127,17 @@ static void put_header(synthesis_t *s) {
 
 /* ---- beside what was released ---- */
 
-static void put_number(tacit_text_t *text, const char *name, double x) {
-  tacit_text_printf(text, ", \"%s\": ", name);
-  tacit_text_json_number(text, x);
-}
-
 static void put_feature(synthesis_t *s, size_t j) {
   double centre, half, n = (double)s->n * (double)s->n_sets, mean = s->sum[j] / n;
   tacit_design_scaling(s->predictor->design, j, &centre, &half);
   const tacit_feature_scale_t *scale = &s->scales[j];
   tacit_text_printf(&s->json, "%s\n    {\"term\": ", j > 1 ? "," : "");
   tacit_text_json_string(&s->json, tacit_design_label(s->predictor->design, j));
-  put_number(&s->json, "released_mean", centre + half * scale->mean);
-  put_number(&s->json, "released_sd", half * scale->sd);
-  put_number(&s->json, "relative_error_of_released_variance", scale->relative_error);
-  put_number(&s->json, "rows_mean", centre + half * mean);
-  put_number(&s->json, "rows_sd", half * sqrt(fmax(s->square[j] / n - mean * mean, 0)));
+  tacit_text_json_field(&s->json, "released_mean", centre + half * scale->mean);
+  tacit_text_json_field(&s->json, "released_sd", half * scale->sd);
+  tacit_text_json_field(&s->json, "relative_error_of_released_variance", scale->relative_error);
+  tacit_text_json_field(&s->json, "rows_mean", centre + half * mean);
+  tacit_text_json_field(&s->json, "rows_sd", half * sqrt(fmax(s->square[j] / n - mean * mean, 0)));
   tacit_text_append(&s->json, "}", 1);
 }
 

@@ -202,12 +202,9 @@ static double share_of_rows(const synthesis_t *s, size_t cell) {
 static void json_cell(synthesis_t *s, const char *name, size_t cell, double released, double noise) {
   tacit_text_printf(&s->json, "%s\n    {\"cell\": ", cell > 0 ? "," : "");
   tacit_text_json_string(&s->json, name);
-  tacit_text_printf(&s->json, ", \"released_share\": ");
-  tacit_text_json_number(&s->json, released);
-  tacit_text_printf(&s->json, ", \"noise_sd\": ");
-  tacit_text_json_number(&s->json, noise);
-  tacit_text_printf(&s->json, ", \"rows_share\": ");
-  tacit_text_json_number(&s->json, share_of_rows(s, cell));
+  tacit_text_json_field(&s->json, "released_share", released);
+  tacit_text_json_field(&s->json, "noise_sd", noise);
+  tacit_text_json_field(&s->json, "rows_share", share_of_rows(s, cell));
   tacit_text_append(&s->json, "}", 1);
 }
 

@@ -2,19 +2,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "settings/settings.h"
-#include "tacit/random.h"
-
-tacit_settings_t tacit_settings_for(tacit_task_t task) {
-  tacit_settings_t settings = {0};
-  settings.table = tacit_settings_of(task, &settings.n_table);
-  return settings;
-}
+#include "base/settings.h"
 
 /* `name` with underscores for hyphens is that of the setting? */
 static bool is_named(const tacit_setting_t *setting, const char *name) {
@@ -220,23 +212,4 @@ size_t tacit_settings_choice(const tacit_settings_t *settings, const char *name)
     k++;
   }
   return text != NULL && choices[k] != NULL ? k : 0; /* the table checked it */
-}
-
-tacit_status_t tacit_settings_key(const tacit_settings_t *settings, unsigned char key[32],
-                                  tacit_error_t *err) {
-  size_t seed = 0;
-  if (!tacit_settings_has(settings, "seed")) {
-    return tacit_rng_key_from_system(key, err);
-  }
-  tacit_settings_count(settings, "seed", &seed);
-  tacit_rng_key_from_seed(key, seed);
-  return TACIT_OK;
-}
-
-tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, tacit_error_t *err) {
-  const char *out = tacit_settings_text(settings, "out");
-  return out == NULL || access(out, F_OK) != 0
-             ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
-                               out);
 }
