@@ -400,10 +400,28 @@ static tacit_status_t look(const tacit_fit_t *fit, checked_t *c, tacit_error_t *
   return status == TACIT_OK ? predict(fit, c, err) : status;
 }
 
-tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check,
-                               tacit_error_t *err) {
+tacit_status_t tacit_fit_check_of_formula(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check,
+                                          tacit_error_t *err) {
   checked_t c = {.d = 0};
   size_t term;
+  tacit_status_t status = find_term(fit, by, &term, err);
+  TACIT_THEN(status, look(fit, &c, err));
+  TACIT_THEN(status, tacit_fit_reserve(fit, false, err));
+  if (status == TACIT_OK) {
+    fit->stage = TACIT_FIT_STAGE_FAILED;
+    status = release(fit, &c, term, check, err);
+    tacit_fit_settle(fit);
+    tacit_fit_say_spent(fit, false);
+  }
+  tacit_free(c.draws);
+  tacit_free(c.rows);
+  tacit_free(c.means);
+  tacit_free(c.bins);
+  return status;
+}
+
+tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check,
+                               tacit_error_t *err) {
   *check = (tacit_fit_check_t){.misfit = NAN,
                                .by_misfit = NAN,
                                .excess = NAN,
@@ -419,21 +437,5 @@ tacit_status_t tacit_fit_check(tacit_fit_t *fit, const char *by, tacit_fit_check
         err, TACIT_ERR_STATE, "check",
         "a check begins with tacit_fit_begin_check(), then come settings and records, once");
   }
-  if (fit->program != NULL) {
-    return tacit_fit_check_of_program(fit, by, check, err);
-  }
-  tacit_status_t status = find_term(fit, by, &term, err);
-  TACIT_THEN(status, look(fit, &c, err));
-  TACIT_THEN(status, tacit_fit_reserve(fit, false, err));
-  if (status == TACIT_OK) {
-    fit->stage = TACIT_FIT_STAGE_FAILED;
-    status = release(fit, &c, term, check, err);
-    tacit_fit_settle(fit);
-    tacit_fit_say_spent(fit, false);
-  }
-  tacit_free(c.draws);
-  tacit_free(c.rows);
-  tacit_free(c.means);
-  tacit_free(c.bins);
-  return status;
+  return tacit_fit_kind(fit)->check(fit, by, check, err);
 }

@@ -168,6 +168,28 @@ static inline const char *tacit_fit_value(const tacit_fit_t *fit, const char *na
 /* All that is known of a run, PRIVATE counts included: for --curator-notes alone. */
 tacit_diagnostics_t tacit_fit_diagnose(const tacit_fit_t *fit);
 
+/* ---- kind.c ---- */
+
+/* What reports call the family, what noise-aware releases, and what curves are of. */
+typedef struct tacit_fit_words {
+  const char *family, *released, *expected;
+} tacit_fit_words_t;
+
+/* What a fit does by the kernels of a formula's family, or by a program. */
+typedef struct tacit_fit_kind {
+  /* Columns of the data that the model uses, shape (*n). */
+  const char *const *(*columns)(const tacit_fit_t *fit, size_t *n);
+  tacit_status_t (*pack)(const tacit_fit_t *fit, tacit_records_t **records, const tacit_table_t *table,
+                         size_t part, size_t n_parts, tacit_error_t *err);
+  tacit_fit_words_t (*words)(const tacit_fit_t *fit);
+  size_t (*n_beside)(const tacit_fit_t *fit); /* what is reported beside coefficients, each site's own */
+  /* Everything that can fail comes before the reservation, which this makes; fills but the key of the fit. */
+  tacit_status_t (*check)(tacit_fit_t *fit, const char *by, tacit_fit_check_t *check, tacit_error_t *err);
+} tacit_fit_kind_t;
+
+/* Of an open model. */
+const tacit_fit_kind_t *tacit_fit_kind(const tacit_fit_t *fit);
+
 /* ---- ranks.c ---- */
 
 bool tacit_fit_is_first_rank(const tacit_fit_t *fit);
@@ -317,8 +339,9 @@ void tacit_fit_say_spent(tacit_fit_t *fit, bool is_silent);
 /* The one release of a check. */
 tacit_event_t tacit_fit_check_event(const tacit_fit_t *fit);
 
-/* Everything that can fail comes before the reservation, which this makes; fills but the key of the fit.
- * check_program.c */
+/* As of tacit_fit_kind_t; check_program.c */
+TACIT_MUST_USE tacit_status_t tacit_fit_check_of_formula(tacit_fit_t *fit, const char *by,
+                                                         tacit_fit_check_t *check, tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_fit_check_of_program(tacit_fit_t *fit, const char *by,
                                                          tacit_fit_check_t *check, tacit_error_t *err);
 /* A count that was released with noise, drawn towards the one that is expected; at least 1. */

@@ -17,11 +17,7 @@ static tacit_status_t pack(void *user, const tacit_table_t *table, tacit_records
   }
   const tacit_ranks_t *ranks = fit->own_path == NULL ? fit->ranks.ranks : NULL;
   size_t part = ranks != NULL ? ranks->rank : 0, n_parts = ranks != NULL ? ranks->n_ranks : 1;
-  const char *scratch = tacit_fit_value(fit, "scratch");
-  return fit->program != NULL ? tacit_program_pack_part(records, fit->program, table, part, n_parts,
-                                                        fit->limits.n_threads, scratch, err)
-                              : tacit_design_pack_part(records, fit->design, table, part, n_parts,
-                                                       fit->limits.n_threads, scratch, err);
+  return tacit_fit_kind(fit)->pack(fit, records, table, part, n_parts, err);
 }
 
 /* Takes the records. */
@@ -75,8 +71,7 @@ static tacit_status_t settle_settings(tacit_fit_t *fit, tacit_error_t *err) {
 }
 
 const char *const *tacit_fit_used(const tacit_fit_t *fit, size_t *n_columns) {
-  return fit->program != NULL ? tacit_program_columns(fit->program, n_columns)
-                              : tacit_design_columns(fit->design, n_columns);
+  return tacit_fit_kind(fit)->columns(fit, n_columns);
 }
 
 const char *tacit_fit_dropping(const tacit_fit_t *fit) {

@@ -166,10 +166,7 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
     }
   }
   tacit_text_printf(&fit->sites_text, "%s of %zu fits by method noise-aware",
-                    fit->program != NULL                   ? "centred scores"
-                    : fit->family == TACIT_FAMILY_GAUSSIAN ? "joint moments"
-                                                           : "weighted scores",
-                    fit->n_of);
+                    tacit_fit_kind(fit)->words(fit).released, fit->n_of);
   fit->sites = (tacit_report_release_t){
       .statistic = fit->sites_text.data,
       .noise = "Gaussian, as the releases.json of each says",
@@ -270,10 +267,7 @@ static void name_column(const tacit_fit_t *fit, size_t j, tacit_text_t *label, t
 
 size_t tacit_fit_n_own(const tacit_fit_t *fit) {
   const tacit_parameters_t *of = &fit->model.parameters;
-  return fit->n_of < 2          ? 0
-         : fit->between > 0     ? of->n_reported
-         : fit->program != NULL ? 0
-                                : of->n_reported - tacit_design_n_features(fit->design);
+  return fit->n_of < 2 ? 0 : fit->between > 0 ? of->n_reported : tacit_fit_kind(fit)->n_beside(fit);
 }
 
 static tacit_status_t name_columns(tacit_fit_t *fit, tacit_error_t *err) {

@@ -107,7 +107,7 @@ static tacit_report_t describe(const tacit_fit_t *fit) {
   return (tacit_report_t){
       .method = fit->method->name,
       .formula = fit->formula,
-      .family = fit->program != NULL ? "program" : tacit_family_string(fit->family),
+      .family = tacit_fit_kind(fit)->words(fit).family,
       .data_name = tacit_schema_dataset(fit->schema),
       .schema = fit->schema_text,
       .units = units_of,
@@ -222,10 +222,7 @@ static tacit_status_t write_report(const tacit_fit_t *fit, const char *path, tac
     described.report.columns = columns.data;
     described.report.curves = curves.items;
     described.report.n_curves = curves.n;
-    described.report.curves_of = fit->program != NULL                    ? "Expected response"
-                                 : fit->family == TACIT_FAMILY_BERNOULLI ? "Probability"
-                                 : fit->family == TACIT_FAMILY_POISSON   ? "Expected count"
-                                                                         : "Expected response";
+    described.report.curves_of = tacit_fit_kind(fit)->words(fit).expected;
     described.report.curves_at = fit->program == NULL && fit->evidence.n_terms > 0
                                      ? "at their released means"
                                      : "in the middle of their bounds, or at their reference level";
