@@ -417,16 +417,14 @@ const cli_command_t cli_account = {
     .summary = "compute what a sequence of releases costs",
     .description =
         "Composes events and prints the guarantee, rounded up, and the value that no proof can go below: "
-        "that of two data sets, or of "
-        "a mechanism that meets what the event says (of exponential, randomised response: loose for few "
-        "uses). Nothing is read or released.\n\n"
+        "that of two data sets, or of a mechanism that meets what the event says (of exponential, randomised "
+        "response: loose for few uses). Nothing is read or released.\n\n"
         "Forms of --event; sigma is noise sd / L2 sensitivity under the relation, scale is noise scale / L1 "
         "sensitivity:\n"
         "- gaussian:sigma=S: all records\n"
         "- poisson-gaussian:q=Q,sigma=S: each record with probability Q\n"
         "- fixed-size-gaussian:q=Q,sigma=S: a share Q of them; under add-remove, where one record takes "
-        "another's place in a sample, S is by one "
-        "record's norm, and what the exchange doubles is counted\n"
+        "another's place in a sample, S is by one record's norm, and what the exchange doubles is counted\n"
         "- replacement-gaussian:records=N,draws=B,sigma=S: B times one of N records (relation substitute)\n"
         "- truncated-gaussian:q=Q,records=N,limit=B,sigma=S: each of N with probability Q, and of more than "
         "B so drawn B at random\n"
@@ -451,10 +449,8 @@ const cli_command_t cli_account = {
         "- profile:FILE.csv: a privacy profile, columns epsilon,delta\n"
         "- penalty-bit:sensitivity=D,sigma=S, probit-bit:sensitivity=D,sigma=S, barker-bit:sensitivity=D, "
         "arcsine-bit:sensitivity=D,kappa=K,cap=C: accept/reject bits, D being how far a record can move the "
-        "log ratio; add rho=R "
-        "for Gaussian releases of that rho with every bit, and together=N where those of N bits come before "
-        "any of the N (a count that is no "
-        "multiple of N is rounded up to one)",
+        "log ratio; add rho=R for Gaussian releases of that rho with every bit, and together=N where those "
+        "of N bits come before any of the N (a count that is no multiple of N is rounded up to one)",
     .examples = "  tacit account --event gaussian:sigma=20 --count 1000 --delta 1e-6\n"
                 "  tacit account --event poisson-gaussian:q=0.01,sigma=1 --count 10000 --delta 1e-6 "
                 "--relation add-remove\n"

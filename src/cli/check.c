@@ -56,21 +56,18 @@ const cli_command_t cli_check = {
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "put a fit beside its records: calibration, residuals, shape, over-dispersion, charged",
-    .description = "Predicts every record by the fit in DIR (noise-aware) and releases, with noise and under "
-                   "a budget of its own, how many records lie in each "
-                   "tenth of the predictions and how far their responses are from them; with --by also in "
-                   "bins of a term, and for counts whether they scatter "
-                   "more than Poisson, of linear regressions whether errors are normal and of the fit's "
-                   "sigma. Tenths are those of the fit's own "
-                   "pseudo-population: cut points were released before. sd is what noise, sampling and the "
-                   "posterior explain if the fit is right; z beyond 4 "
-                   "or so, or a verdict, is misfit. Poisson: residuals are Pearson's, clamped to 3 either "
-                   "way; gaussian: in the response's unit, clamped to 3 "
-                   "sigma. Programs, and families that are programs: of the fit's distribution of each "
-                   "response the share of responses in each tenth, 10 % if "
-                   "the fit is right (Shape), and residuals from -1 to 1 by tenths of the predictions and, "
-                   "with --by, of a column that the program looks at. "
-                   "Small budgets see gross misfit alone: the table says how gross.",
+    .description =
+        "Predicts every record by the fit in DIR (noise-aware) and releases, with noise and under a budget "
+        "of its own, how many records lie in each tenth of the predictions and how far their responses are "
+        "from them; with --by also in bins of a term, and for counts whether they scatter more than Poisson, "
+        "of linear regressions whether errors are normal and of the fit's sigma. Tenths are those of the "
+        "fit's own pseudo-population: cut points were released before. sd is what noise, sampling and the "
+        "posterior explain if the fit is right; z beyond 4 or so, or a verdict, is misfit. Poisson: "
+        "residuals are Pearson's, clamped to 3 either way; gaussian: in the response's unit, clamped to 3 "
+        "sigma. Programs, and families that are programs: of the fit's distribution of each response the "
+        "share of responses in each tenth, 10 % if the fit is right (Shape), and residuals from -1 to 1 by "
+        "tenths of the predictions and, with --by, of a column that the program looks at. Small budgets see "
+        "gross misfit alone: the table says how gross.",
     .examples =
         "  tacit check fit/ --data clinic.csv --epsilon 0.2 --delta 1e-7 --by age --ledger clinic.ledger\n",
     .task = TACIT_TASK_CHECK,

@@ -140,16 +140,15 @@ static int run_compare(const cli_args_t *args) {
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
 }
 
-const cli_command_t cli_compare = {.name = "compare",
-                                   .positionals = "DIR DIR [DIR ...]",
-                                   .n_positionals = 2,
-                                   .n_optional = MAX_FITS - 2,
-                                   .summary = "put fits side by side",
-                                   .description =
-                                       "Prints mean and 90 % interval of each parameter in each fit, and "
-                                       "what each fit promises. Fits of the same records add up their "
-                                       "epsilons, whatever is compared. Comparisons that look at records, "
-                                       "such as leave-one-out, are not offered: "
-                                       "each of their numbers would be a release that nobody paid for.",
-                                   .examples = "  tacit compare fit1/ fit2/\n",
-                                   .run = run_compare};
+const cli_command_t cli_compare = {
+    .name = "compare",
+    .positionals = "DIR DIR [DIR ...]",
+    .n_positionals = 2,
+    .n_optional = MAX_FITS - 2,
+    .summary = "put fits side by side",
+    .description = "Prints mean and 90 % interval of each parameter in each fit, and what each fit promises. "
+                   "Fits of the same records add up their epsilons, whatever is compared. Comparisons that "
+                   "look at records, such as leave-one-out, are not offered: each of their numbers would be "
+                   "a release that nobody paid for.",
+    .examples = "  tacit compare fit1/ fit2/\n",
+    .run = run_compare};

@@ -227,10 +227,9 @@ const cli_command_t cli_contrast = {
     .summary = "compute functions of parameters: ratios, differences, average effects",
     .description =
         "Evaluates expressions in the parameters of a fit for every draw, and summarises them: + - * / ^, "
-        "parentheses, numbers, exp, log, "
-        "sqrt, inv_logit, and parameters by the labels of tacit summary or their names in Stan CSV (a label "
-        "is taken before a function of the "
-        "same spelling, and may stand in backquotes). Computed from released draws: costs no privacy.",
+        "parentheses, numbers, exp, log, sqrt, inv_logit, and parameters by the labels of tacit summary or "
+        "their names in Stan CSV (a label is taken before a function of the same spelling, and may stand in "
+        "backquotes). Computed from released draws: costs no privacy.",
     .examples = "  tacit contrast fit/ sexM 'age * 10' --exponentiate\n  tacit contrast fit/ --effect sex "
                 "--population public.csv --json\n",
     .options = options,

@@ -57,15 +57,14 @@ const cli_command_t cli_diagnose = {
     .positionals = "DIR",
     .n_positionals = 1,
     .summary = "say what is wrong with a fit's sampling, and what to do",
-    .description = "Reads the draws in DIR and says in words whether the chains moved, agree, arrived, and "
-                   "have enough effective draws; from diagnostics.json, "
-                   "whether proposals were accepted, how much privacy noise the acceptance test and the "
-                   "gradients had, and how many moves diverged; of "
-                   "noise-aware, what its releases say of the features' scales, the prior's share and more, "
-                   "each with its statistic and threshold. All of it "
-                   "is released already: looking costs no privacy. Exit status 5 if something makes the "
-                   "results unusable. What only the holder of the data may "
-                   "see (how much was clipped) is shown by tacit fit --curator-notes, and nowhere else.",
+    .description =
+        "Reads the draws in DIR and says in words whether the chains moved, agree, arrived, and have enough "
+        "effective draws; from diagnostics.json, whether proposals were accepted, how much privacy noise the "
+        "acceptance test and the gradients had, and how many moves diverged; of noise-aware, what its "
+        "releases say of the features' scales, the prior's share and more, each with its statistic and "
+        "threshold. All of it is released already: looking costs no privacy. Exit status 5 if something "
+        "makes the results unusable. What only the holder of the data may see (how much was clipped) is "
+        "shown by tacit fit --curator-notes, and nowhere else.",
     .examples = "  tacit diagnose fit/\n",
     .options = options,
     .run = run_diagnose};

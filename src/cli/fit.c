@@ -117,8 +117,7 @@ static int confirm(const cli_args_t *args, const tacit_fit_t *fit, const tacit_f
   }
   if (isatty(STDERR_FILENO) && cli_is_standard_input(cli_value(args, "data"))) {
     cli_error(args, "not started: the records came on standard input, so that the question whether to go on "
-                    "cannot be answered there: say --yes, "
-                    "or read a file; nothing was released or charged");
+                    "cannot be answered there: say --yes, or read a file; nothing was released or charged");
     return CLI_BUDGET;
   }
   bool has_nobody = !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO);
@@ -253,21 +252,18 @@ const cli_command_t cli_fit = {
     .positionals = "FORMULA|PROGRAM",
     .n_positionals = 1,
     .summary = "fit a Bayesian regression under differential privacy",
-    .description = "Draws from the posterior of a regression. FORMULA is R's: 'y ~ a + b + a:b + log(c) + "
-                   "factor(d) + I(e^2)'. PROGRAM is a file with a model "
-                   "in Stan's language, FILE.stan (docs/language.md; tacit model check). The records stay "
-                   "behind the curator: what leaves is bounded, summed "
-                   "exactly, covered by exact Gaussian noise and charged to the budget beforehand. The "
-                   "directory given by --out holds the draws (Stan CSV), a "
-                   "summary, the privacy statement in words and JSON, the settings, and report.html. Before "
-                   "anything is spent, the plan is printed with a "
-                   "forecast from public facts. If that promises no usable chain (fewer than 20 effective "
-                   "draws in all, or 50 draws a chain), a terminal is "
-                   "asked whether to go on, unless --yes is given; a run that nobody can answer goes on with "
-                   "a warning, but where all chains are worth less "
-                   "than one draw, or most such fits end with a problem: then it says which budget would do "
-                   "and ends with status 4. A budget that is spent "
-                   "does not come back.",
+    .description =
+        "Draws from the posterior of a regression. FORMULA is R's: 'y ~ a + b + a:b + log(c) + factor(d) + "
+        "I(e^2)'. PROGRAM is a file with a model in Stan's language, FILE.stan (docs/language.md; tacit "
+        "model check). The records stay behind the curator: what leaves is bounded, summed exactly, covered "
+        "by exact Gaussian noise and charged to the budget beforehand. The directory given by --out holds "
+        "the draws (Stan CSV), a summary, the privacy statement in words and JSON, the settings, and "
+        "report.html. Before anything is spent, the plan is printed with a forecast from public facts. If "
+        "that promises no usable chain (fewer than 20 effective draws in all, or 50 draws a chain), a "
+        "terminal is asked whether to go on, unless --yes is given; a run that nobody can answer goes on "
+        "with a warning, but where all chains are worth less than one draw, or most such fits end with a "
+        "problem: then it says which budget would do and ends with status 4. A budget that is spent does not "
+        "come back.",
     .examples =
         "  tacit fit 'death ~ age + sex + log(flc)' --family bernoulli --data flchain.csv \\\n"
         "        --schema flchain.yaml --epsilon 1 --delta 1e-6 --out fit/\n"

@@ -8,16 +8,14 @@
 #include "tacit/base.h"
 
 static const char *const exit_statuses =
-    "0 success; 1 failure (files, memory); 2 usage; 3 bad data, schema or formula; 4 the budget refuses; "
-    "5 diagnose found a problem; 130 interrupted, draws so far written";
+    "0 success; 1 failure (files, memory); 2 usage; 3 bad data, schema or formula; 4 the budget refuses; 5 "
+    "diagnose found a problem; 130 interrupted, draws so far written";
 
-static const char *const instruction_set = "portable, avx2 or avx512: the instructions that records are "
-                                           "summed with, instead of the widest that this "
-                                           "processor has. Results are the same, to the last bit; only the "
-                                           "time changes. Any other value, or one that the "
-                                           "processor lacks, is refused (exit status 2). tacit --version "
-                                           "says what is used. It holds for the libraries of C, "
-                                           "Python and R, too, which read it once.";
+static const char *const instruction_set =
+    "portable, avx2 or avx512: the instructions that records are summed with, instead of the widest that "
+    "this processor has. Results are the same, to the last bit; only the time changes. Any other value, or "
+    "one that the processor lacks, is refused (exit status 2). tacit --version says what is used. It holds "
+    "for the libraries of C, Python and R, too, which read it once.";
 
 enum { WIDTH = 78 };
 
@@ -155,8 +153,7 @@ void cli_man_all(void) {
   printf(".SH FILES\n.TP\n.I schema\nYAML: what is publicly known of each column; see \n.BR tacit\\-schema "
          "(5).\n.TP\n.I fit/\n"
          "What a fit writes: draws\\-1.csv ... (Stan CSV), summary.csv, privacy.json, privacy.txt, run.yaml, "
-         "diagnostics.json, "
-         "report.html.\n.SH ENVIRONMENT\n.TP\n.B TACIT_INSTRUCTION_SET\n");
+         "diagnostics.json, report.html.\n.SH ENVIRONMENT\n.TP\n.B TACIT_INSTRUCTION_SET\n");
   roff(instruction_set);
   printf("\n.SH EXIT STATUS\n");
   roff(exit_statuses);

@@ -55,20 +55,17 @@ const cli_command_t cli_import = {
     .positionals = "FILE",
     .n_positionals = 1,
     .summary = "convert a data file once, for data larger than memory",
-    .description = "Checks every row of FILE (-: the standard input; odbc:NAME: a database) against the "
-                   "schema and writes all columns of the schema to a "
-                   "directory, one binary file each, in one pass and in memory that does not grow with the "
-                   "rows (but with the persons, where they are the unit "
-                   "of privacy). tacit fit, tacit release and tacit schema check take the directory as "
-                   "--data: they map the columns they need instead of "
-                   "reading text, and give the same results.\n"
-                   "The directory is PRIVATE: it holds the records, and only their owner can open it (mode "
-                   "0700). It appears whole or not at all: an import "
-                   "that is interrupted removes what it wrote, and what one that was killed (kill -9, a "
-                   "power failure) left as DIR.tmp-NUMBER the next import "
-                   "to DIR removes. A schema that changes a column's rules needs another import. The files "
-                   "are for little-endian machines of 64 bits, and must "
-                   "not be changed while a program reads them.",
+    .description =
+        "Checks every row of FILE (-: the standard input; odbc:NAME: a database) against the schema and "
+        "writes all columns of the schema to a directory, one binary file each, in one pass and in memory "
+        "that does not grow with the rows (but with the persons, where they are the unit of privacy). tacit "
+        "fit, tacit release and tacit schema check take the directory as --data: they map the columns they "
+        "need instead of reading text, and give the same results.\n"
+        "The directory is PRIVATE: it holds the records, and only their owner can open it (mode 0700). It "
+        "appears whole or not at all: an import that is interrupted removes what it wrote, and what one that "
+        "was killed (kill -9, a power failure) left as DIR.tmp-NUMBER the next import to DIR removes. A "
+        "schema that changes a column's rules needs another import. The files are for little-endian machines "
+        "of 64 bits, and must not be changed while a program reads them.",
     .examples = "  tacit import flchain.csv --schema flchain.yaml --out flchain.columns/\n"
                 "  psql -c 'copy visits to stdout csv header' clinic | tacit import - --schema clinic.yaml "
                 "--out c.columns/\n"

@@ -343,16 +343,11 @@ const cli_command_t cli_ledger_init = {
     .description =
         "Makes a file that records every privacy spend on a data set and refuses what its budget does not "
         "cover. Give it to every run as tacit fit --ledger LEDGER. All its runs protect the same unit under "
-        "the same "
-        "relation; others are refused (exit status 4), as their sum would hold for nobody. Keep one ledger "
-        "for a data "
-        "set, on a local disk (not a network folder), in a folder that all who spend can write to, and back "
-        "it up: a "
-        "lost ledger is a lost record of what was promised. Between spends the file alone is whole; "
-        "LEDGER-turns beside "
-        "it only says whose turn it is, and may be removed. The file is made for you alone: chmod it, and "
-        "give it to a "
-        "group, where others spend, too.",
+        "the same relation; others are refused (exit status 4), as their sum would hold for nobody. Keep one "
+        "ledger for a data set, on a local disk (not a network folder), in a folder that all who spend can "
+        "write to, and back it up: a lost ledger is a lost record of what was promised. Between spends the "
+        "file alone is whole; LEDGER-turns beside it only says whose turn it is, and may be removed. The "
+        "file is made for you alone: chmod it, and give it to a group, where others spend, too.",
     .examples = "  tacit ledger init clinic.ledger --data-id clinic-2026 --epsilon 3 --delta 1e-6\n"
                 "  tacit ledger init ward.ledger --data-id ward-2026 --epsilon 3 --delta 1e-6 --unit patient "
                 "--max-rows 5\n",
@@ -371,14 +366,11 @@ const cli_command_t cli_ledger_migrate = {
     .n_positionals = 1,
     .summary = "make an old ledger say who is protected",
     .description = "Ledgers of earlier builds did not say which unit their runs protected, and added up runs "
-                   "that protected different "
-                   "ones. This checks such a ledger, appends whom all its runs protected, and makes it one "
-                   "that keeps no log beside "
-                   "it. Entries and hashes stay as they are, and are still verified. Look at the runs' "
-                   "privacy.json first (unit, "
-                   "max_rows): if they differ, their total holds for nobody, and no answer here is right. "
-                   "Back the file up before, "
-                   "together with LEDGER-wal if there is one.",
+                   "that protected different ones. This checks such a ledger, appends whom all its runs "
+                   "protected, and makes it one that keeps no log beside it. Entries and hashes stay as they "
+                   "are, and are still verified. Look at the runs' privacy.json first (unit, max_rows): if "
+                   "they differ, their total holds for nobody, and no answer here is right. Back the file up "
+                   "before, together with LEDGER-wal if there is one.",
     .examples = "  tacit ledger migrate clinic.ledger --relation substitute --unit row\n"
                 "  tacit ledger migrate ward.ledger --relation substitute --unit patient --max-rows 5\n",
     .options = migrate_options,
@@ -389,14 +381,13 @@ const cli_command_t cli_ledger_show = {
     .positionals = "LEDGER",
     .n_positionals = 1,
     .summary = "show what was spent on a data set, and what is left",
-    .description = "Prints whom it protects, what is promised (the budget: it holds for all runs together, "
-                   "however they are chosen), what all spends so far "
-                   "were charged by composition of their events (exact for Gaussian releases; decisions and "
-                   "discrete noise at a price that holds whatever else "
-                   "is run; no guarantee by itself, as it can depend on what was released), what is left, "
-                   "and each spend. A spend that is \"reserved\" belongs "
-                   "to a run that goes on or that was killed: it counts in full. One that is \"settled\" "
-                   "counts with what the run charged.",
+    .description =
+        "Prints whom it protects, what is promised (the budget: it holds for all runs together, however they "
+        "are chosen), what all spends so far were charged by composition of their events (exact for Gaussian "
+        "releases; decisions and discrete noise at a price that holds whatever else is run; no guarantee by "
+        "itself, as it can depend on what was released), what is left, and each spend. A spend that is "
+        "\"reserved\" belongs to a run that goes on or that was killed: it counts in full. One that is "
+        "\"settled\" counts with what the run charged.",
     .examples = "  tacit ledger show clinic.ledger\n",
     .run = show};
 
@@ -421,7 +412,6 @@ const cli_command_t cli_ledger_verify = {
     .description =
         "Checks the file, the chain of hashes over its entries and every value, adds the events up anew, and "
         "prints the last hash: who keeps that elsewhere will notice a ledger that was rolled back or "
-        "rewritten, "
-        "which the file alone cannot show. Exit status 3 if anything is wrong.",
+        "rewritten, which the file alone cannot show. Exit status 3 if anything is wrong.",
     .examples = "  tacit ledger verify clinic.ledger\n",
     .run = verify};

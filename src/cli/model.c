@@ -47,8 +47,7 @@ static void print_check(const tacit_program_t *program, const char *path, double
            bound);
   } else if (!isnan(bound)) {
     printf("gradients   of a record's term have no bound that is known: method noise-aware, the default "
-           "where it applies (tacit plan says whether), "
-           "needs\n"
+           "where it applies (tacit plan says whether), needs\n"
            "            none; chains (dp-hmc, dp-penalty ...) need --clip-grad or --clip-ratio or both, or "
            "private for them, and what is clipped bends\n"
            "            their posterior\n");
@@ -159,9 +158,9 @@ const cli_command_t cli_model_check = {
     .positionals = "PROGRAM",
     .n_positionals = 1,
     .summary = "check a model written in Stan's language",
-    .description = "Says what is wrong with a program, with its line and a caret, or what it has: the "
-                   "records' columns, the parameters, and "
-                   "what is reported. No record is read. docs/language.md describes the language.",
+    .description =
+        "Says what is wrong with a program, with its line and a caret, or what it has: the records' columns, "
+        "the parameters, and what is reported. No record is read. docs/language.md describes the language.",
     .examples =
         "  tacit model check visits.stan\n  tacit model check visits.stan --schema clinic.yaml --json\n",
     .options = check_options,
@@ -185,10 +184,9 @@ const cli_command_t cli_model_write = {
     .summary = "write the program that a formula stands for",
     .description =
         "Beside columns, a:b, a*b, log(x) and I(x^2) a formula may have (a + b)^2, '.', - x, poly(x, 2), "
-        "ns(x, 4), bs(x, 5), scale(x), "
-        "relevel(g, \"b\"), factor(k), offset(log(t)), (1 | g) and (1 + x | g); and a response may be 'y | "
-        "cens(c)', 'y | trials(n)', "
-        "'y | weights(w)'. docs/language.md says what they mean where bounds are public and data private.",
+        "ns(x, 4), bs(x, 5), scale(x), relevel(g, \"b\"), factor(k), offset(log(t)), (1 | g) and (1 + x | "
+        "g); and a response may be 'y | cens(c)', 'y | trials(n)', 'y | weights(w)'. docs/language.md says "
+        "what they mean where bounds are public and data private.",
     .examples =
         "  tacit model write 'visits ~ age + sex + (1 | ward)' --family negbinomial --schema clinic.yaml\n",
     .options = write_options,
@@ -259,9 +257,9 @@ const cli_command_t cli_model_list = {
     .name = "model list",
     .positionals = "",
     .summary = "list the distributions and functions of the language",
-    .description = "Distributions stand after ~: 'y ~ normal(mu, sigma)'; they are functions too: "
-                   "normal_lpdf(y | mu, sigma). Many have "
-                   "normal_lcdf and normal_lccdf beside them, for censored and truncated outcomes.",
+    .description =
+        "Distributions stand after ~: 'y ~ normal(mu, sigma)'; they are functions too: normal_lpdf(y | mu, "
+        "sigma). Many have normal_lcdf and normal_lccdf beside them, for censored and truncated outcomes.",
     .examples = "  tacit model list\n  tacit model list --json\n",
     .options = list_options,
     .run = list};

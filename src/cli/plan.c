@@ -66,20 +66,16 @@ static void print_table(const tacit_fit_choice_t *choices, const char *n_chains,
   for (size_t i = 0; i < TACIT_FIT_N_CHOICES; i++) {
     print_choice(&choices[i]);
   }
-  printf("\niterations: of each of %s chains. step: in posterior standard deviations, were the posterior as "
-         "wide as the schema "
-         "suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. in grad: of that "
-         "in a gradient, beside the "
-         "gradient one\nposterior sd from the mode.\ness: effective draws of all chains to be expected then; "
-         "if wide: of a posterior three "
-         "times as wide, where features vary a third as\nmuch as their bounds suggest. width: error of a "
-         "posterior mean from as many "
-         "draws as ess beside that of the exact one.\nnoise-aware: its releases stand under iterations; "
-         "draws given them are free. width: "
-         "least posterior sd to be expected, beside the\nnon-private one. Where ess is below 1, and where it "
-         "says refused, tacit fit starts only with "
-         "--yes.\n\n%s",
-         n_chains, advice);
+  printf(
+      "\niterations: of each of %s chains. step: in posterior standard deviations, were the posterior as "
+      "wide as the schema suggests.\nin ratio: sd of the noise in a log acceptance ratio that is released. "
+      "in grad: of that in a gradient, beside the gradient one\nposterior sd from the mode.\ness: effective "
+      "draws of all chains to be expected then; if wide: of a posterior three times as wide, where features "
+      "vary a third as\nmuch as their bounds suggest. width: error of a posterior mean from as many draws as "
+      "ess beside that of the exact one.\nnoise-aware: its releases stand under iterations; draws given them "
+      "are free. width: least posterior sd to be expected, beside the\nnon-private one. Where ess is below "
+      "1, and where it says refused, tacit fit starts only with --yes.\n\n%s",
+      n_chains, advice);
 }
 
 static void print_epsilon(double epsilon) {
@@ -114,13 +110,12 @@ static void print_wants(const tacit_fit_want_t wants[2], double width, const cha
     print_epsilon(wants[i].epsilon_poor);
     putchar('\n');
   }
-  printf("\nat least: where columns fill their bounds. unkind columns: a two-valued feature with 2 %% in its "
-         "rarer level, a feature that fills a tenth "
-         "of its bounds;\ngaussian: also residuals that fill a tenth of the response's. Forecasts from n and "
-         "the schema alone, no promise. A record "
-         "replaced counts as\n"
-         "one added and one removed: epsilon under add-remove protects against a replacement with twice "
-         "that.\n");
+  printf(
+      "\nat least: where columns fill their bounds. unkind columns: a two-valued feature with 2 %% in its "
+      "rarer level, a feature that fills a tenth of its bounds;\ngaussian: also residuals that fill a tenth "
+      "of the response's. Forecasts from n and the schema alone, no promise. A record replaced counts as\n"
+      "one added and one removed: epsilon under add-remove protects against a replacement with twice "
+      "that.\n");
 }
 
 static tacit_status_t want(const cli_args_t *args, tacit_fit_t *fit, double n_units, double width,
@@ -193,22 +188,17 @@ const cli_command_t cli_plan = {
     .positionals = "FORMULA|PROGRAM",
     .n_positionals = 1,
     .summary = "say what a budget would buy, by every method, before a record is read",
-    .description = "Lists for each method how many iterations the budget pays for and what they can be "
-                   "expected to be worth, from the "
-                   "number of records and the public bounds alone: nothing is read, charged or released. One "
-                   "forecast (ess) is of a "
-                   "posterior as wide as the schema's bounds suggest, one (if wide) of a posterior three "
-                   "times as wide, which "
-                   "features that vary less than their bounds allow make it; they compare methods, and "
-                   "promise nothing. Bits are "
-                   "counted by Renyi accounting here; tacit fit accounts more tightly and finds about a "
-                   "tenth more iterations. "
-                   "noise-aware releases a few sums once, where family, schema and formula allow it: what "
-                   "stands for its "
-                   "iterations is their number. It is recommended unless a chain worth 20 draws or more is "
-                   "narrower by a tenth. With --want-width "
-                   "and without --epsilon it answers the other way round, from noise-aware's forecast; "
-                   "--html draws that forecast.",
+    .description =
+        "Lists for each method how many iterations the budget pays for and what they can be expected to be "
+        "worth, from the number of records and the public bounds alone: nothing is read, charged or "
+        "released. One forecast (ess) is of a posterior as wide as the schema's bounds suggest, one (if "
+        "wide) of a posterior three times as wide, which features that vary less than their bounds allow "
+        "make it; they compare methods, and promise nothing. Bits are counted by Renyi accounting here; "
+        "tacit fit accounts more tightly and finds about a tenth more iterations. noise-aware releases a few "
+        "sums once, where family, schema and formula allow it: what stands for its iterations is their "
+        "number. It is recommended unless a chain worth 20 draws or more is narrower by a tenth. With "
+        "--want-width and without --epsilon it answers the other way round, from noise-aware's forecast; "
+        "--html draws that forecast.",
     .examples = "  tacit plan 'death ~ age + sex + log(flc)' --family bernoulli --schema flchain.yaml \\\n"
                 "        --n 7874 --epsilon 3 --delta 1e-6\n"
                 "  tacit plan 'death ~ age + sex' --family bernoulli --schema flchain.yaml --n 7874 --delta "

@@ -202,12 +202,10 @@ const cli_command_t cli_predict = {
     .summary = "predict for rows that you bring",
     .description =
         "Reads the draws in DIR, which tacit fit wrote, and writes one row for each of yours: mean, sd and "
-        "quantiles of the "
-        "expected response over the draws (of classes, and of several outcomes, a row for each). Of a "
-        "program, responses are what its statements "
-        "`outcome ~ distribution(...)` say; of a censored time they are uncensored. Nothing here has access "
-        "to a record: predictions are "
-        "computed from released draws and cost no privacy. Responses are not clamped to the schema's bounds.",
+        "quantiles of the expected response over the draws (of classes, and of several outcomes, a row for "
+        "each). Of a program, responses are what its statements `outcome ~ distribution(...)` say; of a "
+        "censored time they are uncensored. Nothing here has access to a record: predictions are computed "
+        "from released draws and cost no privacy. Responses are not clamped to the schema's bounds.",
     .examples =
         "  tacit predict fit/ --newdata new.csv --out predictions.csv\n  tacit predict fit/ --newdata grid\n",
     .task = TACIT_TASK_PREDICT,

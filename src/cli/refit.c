@@ -78,14 +78,11 @@ const cli_command_t cli_refit = {
     .n_positionals = 1,
     .summary = "draw again from what a fit released: another prior, nothing spent",
     .description = "Reads releases.json in DIR, which tacit fit wrote by method noise-aware, and draws from "
-                   "the posterior given those releases. No "
-                   "record is read and nothing is charged: privacy.json and privacy.txt of the new directory "
-                   "are the fit's. Without "
-                   "--prior and --seed the draws are the fit's own, bit for bit. Trying several priors and "
-                   "reporting the one that "
-                   "pleases costs no privacy, but honesty. A fit that was stopped after its releases, or "
-                   "that met a full disk, left them in DIR: "
-                   "tacit refit DIR ends it.",
+                   "the posterior given those releases. No record is read and nothing is charged: "
+                   "privacy.json and privacy.txt of the new directory are the fit's. Without --prior and "
+                   "--seed the draws are the fit's own, bit for bit. Trying several priors and reporting the "
+                   "one that pleases costs no privacy, but honesty. A fit that was stopped after its "
+                   "releases, or that met a full disk, left them in DIR: tacit refit DIR ends it.",
     .examples =
         "  tacit refit fit/ --prior 'normal(0, 1)' --out sceptical/\n  tacit compare fit/ sceptical/\n"
         "  tacit refit fit/ --program edited.stan --out other-prior/\n  tacit refit fit/ --check check.json "
@@ -99,19 +96,16 @@ const cli_command_t cli_combine = {
     .n_positionals = 2,
     .n_optional = MAX_SITES - 2,
     .summary = "one posterior from the releases of several sites",
-    .description = "Each site fits the same model to its own records, under its own ledger, and hands over "
-                   "its directory or its releases.json: no record and "
-                   "no secret is shared. The posterior is one prior times the likelihoods of all sites' "
-                   "releases, with coefficients that are the same at every "
-                   "site or, with --exchangeable, differ from site to site; posteriors are never multiplied, "
-                   "which would count the prior once a site. Sites "
-                   "with another formula, family, schema or relation are refused, and so are fits by chains, "
-                   "which keep no releases. Where effects differ "
-                   "between sites, intervals of common ones are too narrow: put the sites' own fits side by "
-                   "side (tacit compare), or take --exchangeable. Of "
-                   "linear regressions each site has a sigma of its own. Nothing is spent: what the sites "
-                   "promised, they promised together (epsilons add up; "
-                   "--disjoint: the largest).",
+    .description =
+        "Each site fits the same model to its own records, under its own ledger, and hands over its "
+        "directory or its releases.json: no record and no secret is shared. The posterior is one prior times "
+        "the likelihoods of all sites' releases, with coefficients that are the same at every site or, with "
+        "--exchangeable, differ from site to site; posteriors are never multiplied, which would count the "
+        "prior once a site. Sites with another formula, family, schema or relation are refused, and so are "
+        "fits by chains, which keep no releases. Where effects differ between sites, intervals of common "
+        "ones are too narrow: put the sites' own fits side by side (tacit compare), or take --exchangeable. "
+        "Of linear regressions each site has a sigma of its own. Nothing is spent: what the sites promised, "
+        "they promised together (epsilons add up; --disjoint: the largest).",
     .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
                 "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
     .task = TACIT_TASK_COMBINE,

@@ -53,15 +53,13 @@ const cli_command_t cli_release = {
     .n_optional = 1,
     .summary = "release a statistic with noise, for tacit infer",
     .description = "Computes a statistic of records behind the curator, adds exact noise that makes it "
-                   "(epsilon, delta)-differentially private under replacing "
-                   "one row, and writes it as the YAML file that tacit infer reads: release and infer "
-                   "together are a complete private analysis, and whoever has "
-                   "the file can infer from it at no further cost.\n"
+                   "(epsilon, delta)-differentially private under replacing one row, and writes it as the "
+                   "YAML file that tacit infer reads: release and infer together are a complete private "
+                   "analysis, and whoever has the file can infer from it at no further cost.\n"
                    "A program of one record, FILE.stan, with a block statistic { table = count(band, sex); "
-                   "total = sum(fmin(x, 10)); } (docs/language.md) is "
-                   "released line by line: its data are columns of the schema by name, what a record adds is "
-                   "bounded by interval arithmetic over the schema's "
-                   "bounds, and the file is for tacit infer FILE.stan.\n"
+                   "total = sum(fmin(x, 10)); } (docs/language.md) is released line by line: its data are "
+                   "columns of the schema by name, what a record adds is bounded by interval arithmetic over "
+                   "the schema's bounds, and the file is for tacit infer FILE.stan.\n"
                    "The number of records is public (relation substitute; margins also add-remove, where it "
                    "is private) and a row is the unit of privacy.",
     .examples =

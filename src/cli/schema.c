@@ -92,12 +92,10 @@ const cli_command_t cli_schema_draft = {
     .positionals = "FILE",
     .n_positionals = 1,
     .summary = "write a template of a schema for a data file",
-    .description =
-        "Writes a template with the names of FILE's columns, and questions (\"?\") for type, bounds and "
-        "levels: those must "
-        "come from public knowledge, since what is read off private data is an unpaid release. A first row "
-        "that looks like a "
-        "record is asked about, not used for names. tacit schema check says what is still to be filled in.",
+    .description = "Writes a template with the names of FILE's columns, and questions (\"?\") for type, "
+                   "bounds and levels: those must come from public knowledge, since what is read off private "
+                   "data is an unpaid release. A first row that looks like a record is asked about, not used "
+                   "for names. tacit schema check says what is still to be filled in.",
     .examples = "  tacit schema draft clinic.csv --out clinic.yaml\n",
     .options = draft_options,
     .reads_records = true,

@@ -71,16 +71,14 @@ const cli_command_t cli_statement = {
     .n_positionals = 0,
     .n_optional = 1,
     .summary = "write the page about a fit, or about a data set, that a privacy officer signs",
-    .description = "One page in the terms of NIST SP 800-226: the claim and what it means in chances, "
-                   "mechanism and composition, trust model, what is "
-                   "outside, schema, ledger, version, how to check it, and a place to sign. From the files "
-                   "of the fit alone: neither records "
-                   "nor a ledger are needed. The releases listed are composed again, and a claim that they "
-                   "exceed is refused. With --ledger it is "
-                   "of a data set: what its ledger promises for all runs together, and every run; the ledger "
-                   "is verified. The entry for a registry "
-                   "(.json) says the same without names of people, machines and files; purposes are in it as "
-                   "they were typed.",
+    .description =
+        "One page in the terms of NIST SP 800-226: the claim and what it means in chances, mechanism and "
+        "composition, trust model, what is outside, schema, ledger, version, how to check it, and a place to "
+        "sign. From the files of the fit alone: neither records nor a ledger are needed. The releases listed "
+        "are composed again, and a claim that they exceed is refused. With --ledger it is of a data set: "
+        "what its ledger promises for all runs together, and every run; the ledger is verified. The entry "
+        "for a registry (.json) says the same without names of people, machines and files; purposes are in "
+        "it as they were typed.",
     .examples = "  tacit statement fit/\n  tacit statement fit/ --out statement.html\n  tacit statement "
                 "--ledger clinic.ledger --out clinic.html\n"
                 "  tacit statement --ledger clinic.ledger --out clinic.json\n",

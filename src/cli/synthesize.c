@@ -59,18 +59,15 @@ const cli_command_t cli_synthesize = {
     .summary = "rows that nobody is, from what a fit or margins released",
     .description =
         "Of a directory that tacit infer wrote from margins: rows of all their columns, exactly drawn, each "
-        "set from a draw of the posterior. Else "
-        "it reads releases.json and the draws in DIR, which tacit fit wrote by method noise-aware, and "
-        "writes rows of the formula's columns: "
-        "features from the released moments, within the schema's types, bounds and levels; responses from "
-        "the posterior predictive. No record is "
-        "read and nothing is spent. The first column, synthetic_set, says that rows are synthetic and which "
-        "set they are of; FILE.json and "
-        "FILE.html compare them with what was released, and the page says how to infer from several sets. "
-        "They hold one model and the features' "
-        "means and covariances, and nothing else of the records: shapes, interactions that the formula does "
-        "not have, and rare cases are the "
-        "model's, not the data's. A regression on one set alone is too sure of itself: make several.",
+        "set from a draw of the posterior. Else it reads releases.json and the draws in DIR, which tacit fit "
+        "wrote by method noise-aware, and writes rows of the formula's columns: features from the released "
+        "moments, within the schema's types, bounds and levels; responses from the posterior predictive. No "
+        "record is read and nothing is spent. The first column, synthetic_set, says that rows are synthetic "
+        "and which set they are of; FILE.json and FILE.html compare them with what was released, and the "
+        "page says how to infer from several sets. They hold one model and the features' means and "
+        "covariances, and nothing else of the records: shapes, interactions that the formula does not have, "
+        "and rare cases are the model's, not the data's. A regression on one set alone is too sure of "
+        "itself: make several.",
     .examples = "  tacit synthesize fit/ --rows 5000 --sets 20 --out rows.csv\n"
                 "  tacit infer --statistic margins.yaml --out post/ && tacit synthesize post/ --sets 100 "
                 "--out rows.csv\n",

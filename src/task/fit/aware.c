@@ -7,13 +7,11 @@
 #include "fit/fit_internal.h"
 
 static const char not_categorical[] = "method noise-aware takes a categorical outcome by the program of its "
-                                      "family, of up to %d parameters; use "
-                                      "--method dp-hmc or dp-penalty";
+                                      "family, of up to %d parameters; use --method dp-hmc or dp-penalty";
 
-static const char nothing_told[] =
-    "method noise-aware cannot begin, since at the prior's centre records tell nothing of some parameter: "
-    "leave out terms that say the same as others; priors that put all outcomes at a bound (--prior) do it, "
-    "too";
+static const char nothing_told[] = "method noise-aware cannot begin, since at the prior's centre records "
+                                   "tell nothing of some parameter: leave out terms that say the same as "
+                                   "others; priors that put all outcomes at a bound (--prior) do it, too";
 
 static const char cannot_drop[] = "method noise-aware cannot leave out some rows of a unit (missing: drop of "
                                   "'%s'): use --method dp-hmc or dp-penalty";
@@ -108,8 +106,8 @@ bool tacit_fit_aware_obstacle(const tacit_fit_t *fit, char text[TACIT_FIT_OBSTAC
                                                     : " where a unit may have several rows");
   } else if (fit->family != TACIT_FAMILY_GAUSSIAN && !tacit_family_has_moments(fit->family, upper)) {
     snprintf(text, TACIT_FIT_OBSTACLE_SIZE,
-             "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows "
-             "with it; the schema says %g",
+             "method noise-aware needs an upper bound of the response between 1 and %d, and noise grows with "
+             "it; the schema says %g",
              (int)TACIT_FAMILY_MAX_COUNT, upper);
   } else {
     return false;

@@ -61,11 +61,10 @@ tacit_status_t tacit_fit_begin_check(tacit_fit_t **fit, const char *path, const 
   tacit_status_t status = tacit_fit_reopen(&of, path, err);
   TACIT_THEN(status, tacit_fit_prepare_kept(of, err));
   if (status == TACIT_OK && of->program == NULL && tacit_schema_unit(of->schema) != NULL) {
-    status =
-        tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
-                        "fits of families bernoulli, poisson and gaussian are checked by units of one "
-                        "record, and here a unit may have several rows: fit the program "
-                        "(tacit model write, then tacit fit FILE.stan), which is checked by units of any");
+    status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "unit",
+                             "fits of families bernoulli, poisson and gaussian are checked by units of one "
+                             "record, and here a unit may have several rows: fit the program (tacit model "
+                             "write, then tacit fit FILE.stan), which is checked by units of any");
   }
   TACIT_THEN(status, tacit_fit_new(fit, of->formula, err));
   if (status != TACIT_OK) {

@@ -95,8 +95,7 @@ tacit_status_t tacit_fit_set(tacit_fit_t *fit, const char *name, const char *tex
         err, TACIT_ERR_ARGUMENT, name,
         fit->checked != NULL
             ? "a check takes epsilon, delta, data, query, catalog, encoding, delimiter, ledger, data-id, "
-              "purpose, n-public, threads, scratch and seed; all else "
-              "is the fit's, and there is no %s"
+              "purpose, n-public, threads, scratch and seed; all else is the fit's, and there is no %s"
             : "the releases were made by other settings: draws given them take prior, prior-scale, "
               "prior-basis, program, chains, warmup, draws, thin, seed and out, and no %s",
         name);

@@ -73,11 +73,11 @@ static double straight_epsilon(const tacit_fit_t *fit, tacit_noise_aware_setting
 static void put_bent(const tacit_fit_t *fit, const tacit_noise_aware_settings_t *settings, double n_units,
                      double bend, tacit_text_t *to) {
   double epsilon = straight_epsilon(fit, *settings, n_units);
-  tacit_text_printf(to,
-                    "not at this budget: at the prior's centre %.0f records do not tell this program's "
-                    "parameters apart well enough (bent %.2g, at "
-                    "most %g), and the fit is likely to end with a problem and no intervals; ",
-                    n_units, bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
+  tacit_text_printf(
+      to,
+      "not at this budget: at the prior's centre %.0f records do not tell this program's parameters apart "
+      "well enough (bent %.2g, at most %g), and the fit is likely to end with a problem and no intervals; ",
+      n_units, bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
   tacit_text_printf(to,
                     isfinite(epsilon) ? "epsilon %.2g would do, or more records" : "more records would do",
                     tacit_number_round_up(epsilon));
@@ -98,9 +98,8 @@ void tacit_fit_put_untold(const tacit_fit_t *fit, const tacit_noise_aware_settin
                                            scale_doubt_much);
     tacit_text_printf(to,
                       "not at this budget: unless its values fill more than a quarter of their bounds, what "
-                      "is released is likely not to tell the "
-                      "scale of '%s', and the fit then ends with a problem; epsilon %.2g would do, or "
-                      "`typical: [low, high]` in the schema\n",
+                      "is released is likely not to tell the scale of '%s', and the fit then ends with a "
+                      "problem; epsilon %.2g would do, or `typical: [low, high]` in the schema\n",
                       label, tacit_number_round_up(epsilon));
   }
 }
@@ -157,8 +156,7 @@ static void put_chains(const tacit_fit_t *fit, tacit_text_t *to) {
 static void put_worth(const tacit_plan_t *plan, tacit_text_t *to) {
   tacit_text_printf(to,
                     "plan: forecast: all chains are worth about %.2g independent draws, posterior means %.3g "
-                    "times as uncertain as "
-                    "the exact ones",
+                    "times as uncertain as the exact ones",
                     plan->ess, plan->width);
   if (plan->ess_wide < plan->ess) {
     tacit_text_printf(
@@ -184,15 +182,16 @@ void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings
                         tacit_text_t *to) {
   size_t d = tacit_fit_aware_dim(fit), n_two_valued = 0;
   if (fit->design == NULL) {
-    tacit_text_printf(to, "plan: forecast of noise-aware: simulated at the prior's centre with columns that "
-                          "fill their bounds; where columns fill a small "
-                          "part of them, or parameters are elsewhere, it is less sure\n");
+    tacit_text_printf(
+        to,
+        "plan: forecast of noise-aware: simulated at the prior's centre with columns that fill their bounds; "
+        "where columns fill a small part of them, or parameters are elsewhere, it is less sure\n");
     double bend = tacit_fit_bend(fit, settings, n_units);
     if (bend > bend_near && !tacit_fit_is_bent(bend)) {
       tacit_text_printf(to,
                         "plan: forecast of noise-aware: bent %.2g there, at most %g: where records tell "
-                        "parameters apart less than there (degrees of freedom, "
-                        "of nearly normal errors) the fit ends with a problem and no intervals\n",
+                        "parameters apart less than there (degrees of freedom, of nearly normal errors) the "
+                        "fit ends with a problem and no intervals\n",
                         bend, tacit_check_info(TACIT_CHECK_BENT)->threshold);
     }
     return;
@@ -207,11 +206,11 @@ void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings
     return;
   }
   if (fit->family == TACIT_FAMILY_GAUSSIAN) {
-    tacit_text_printf(to,
-                      "plan: forecast of noise-aware: that is the least; about %.*f times is usual, and more "
-                      "where columns fill a small part of their "
-                      "bounds or rows and residuals have heavy tails\n",
-                      poor < 10, poor);
+    tacit_text_printf(
+        to,
+        "plan: forecast of noise-aware: that is the least; about %.*f times is usual, and more where columns "
+        "fill a small part of their bounds or rows and residuals have heavy tails\n",
+        poor < 10, poor);
     return;
   }
   const char *before = " if ";
@@ -246,14 +245,12 @@ static void put_aware(const tacit_fit_t *fit, tacit_text_t *to) {
   bool is_released = fit->design != NULL && fit->n_priors == 0 &&
                      strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0;
   if (is_released && fit->family == TACIT_FAMILY_GAUSSIAN) {
-    tacit_text_printf(
-        to, "plan: prior: student_t(3, 0, 1.25) sds of the response for one sd of a feature, Intercept "
-            "student_t(3, 0, 2.5) sds around its "
-            "mean at the features' means, sigma half student_t(3, 0, 2.5) sds; set after the releases\n");
+    tacit_text_printf(to, "plan: prior: student_t(3, 0, 1.25) sds of the response for one sd of a feature, "
+                          "Intercept student_t(3, 0, 2.5) sds around its mean at the features' means, sigma "
+                          "half student_t(3, 0, 2.5) sds; set after the releases\n");
   } else if (is_released) {
     tacit_text_printf(to, "plan: prior: student_t(7, 0, 1.25) for one sd of a feature, set after the second "
-                          "release; Intercept student_t(7, 0, "
-                          "1.5) at the features' means\n");
+                          "release; Intercept student_t(7, 0, 1.5) at the features' means\n");
   }
 }
 
@@ -293,16 +290,13 @@ static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
     return;
   }
   if (fit->plan.penalty_sd > penalty_sd_much) {
-    tacit_text_printf(
-        to,
-        "warning: with so much noise almost every proposal will be rejected: fewer --draws, fewer --chains "
-        "or a larger budget would help\n");
+    tacit_text_printf(to, "warning: with so much noise almost every proposal will be rejected: fewer "
+                          "--draws, fewer --chains or a larger budget would help\n");
   }
   if (fit->verdict == TACIT_FIT_HOPELESS) {
     tacit_text_printf(to,
                       "warning: this budget buys %zu draws a chain, and all chains together are forecast to "
-                      "be worth less than one "
-                      "independent draw: it would be spent for nothing\n",
+                      "be worth less than one independent draw: it would be spent for nothing\n",
                       s->n_draws);
   } else if (s->n_draws < draws_few) {
     tacit_text_printf(to, "warning: this budget buys %zu draws a chain: do not expect convergence\n",
@@ -310,8 +304,7 @@ static void put_warnings(const tacit_fit_t *fit, tacit_text_t *to) {
   } else if (fit->plan.ess < TACIT_FIT_ESS_HARDLY) {
     tacit_text_printf(to,
                       "warning: all chains are forecast to be worth %.2g independent draws: means and "
-                      "intervals would be mostly "
-                      "luck; tacit plan compares methods\n",
+                      "intervals would be mostly luck; tacit plan compares methods\n",
                       fit->plan.ess);
   }
 }
@@ -332,8 +325,7 @@ tacit_status_t tacit_fit_forecast(tacit_fit_t *fit, tacit_error_t *err) {
   if (tacit_fit_dropping(fit) != NULL) {
     tacit_text_printf(to,
                       "plan: this is for records without gaps: one with a missing value in a column such as "
-                      "'%s' (missing: drop) adds "
-                      "nothing, and fewer records say less\n",
+                      "'%s' (missing: drop) adds nothing, and fewer records say less\n",
                       tacit_fit_dropping(fit));
   }
   put_warnings(fit, warning);

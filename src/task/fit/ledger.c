@@ -65,12 +65,11 @@ static tacit_status_t check_events(const tacit_event_t *events, size_t n, tacit_
   char number[TACIT_NUMBER_SIZE];
   for (size_t i = 0; i < n; i++) {
     if (events[i].sampling != TACIT_SAMPLING_NONE) {
-      return tacit_error_set(
-          err, TACIT_ERR_ARGUMENT, "ledger",
-          "a ledger takes no Gaussian releases of minibatches (%s, sampling rate %s): no bound of "
-          "them is known that holds whatever else is run on these data; use --sampling-rate 1 or "
-          "another method (tacit methods), or leave out --ledger",
-          events[i].label, tacit_number_format(events[i].sampling_rate, number));
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
+                             "a ledger takes no Gaussian releases of minibatches (%s, sampling rate %s): no "
+                             "bound of them is known that holds whatever else is run on these data; use "
+                             "--sampling-rate 1 or another method (tacit methods), or leave out --ledger",
+                             events[i].label, tacit_number_format(events[i].sampling_rate, number));
     }
   }
   return TACIT_OK;
@@ -84,11 +83,10 @@ static void say_price(tacit_fit_t *fit, const tacit_event_t *events, size_t n) {
   }
   tacit_text_clear(&fit->texts[TACIT_FIT_TEXT_PRICE]);
   if (!is_plain) {
-    tacit_text_printf(
-        &fit->texts[TACIT_FIT_TEXT_PRICE],
-        "ledger: decisions cost more among other runs than by themselves: of the ledger this run takes as "
-        "much as one with epsilon %.4g at delta %g that releases Gaussian sums\n",
-        tacit_ledger_price(events, n, fit->delta), fit->delta);
+    tacit_text_printf(&fit->texts[TACIT_FIT_TEXT_PRICE],
+                      "ledger: decisions cost more among other runs than by themselves: of the ledger this "
+                      "run takes as much as one with epsilon %.4g at delta %g that releases Gaussian sums\n",
+                      tacit_ledger_price(events, n, fit->delta), fit->delta);
   }
 }
 

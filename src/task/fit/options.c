@@ -20,8 +20,7 @@ static tacit_status_t check_out(const tacit_fit_t *fit, tacit_error_t *err) {
   if (lstat(out, &info) == 0 && tacit_directory_is_unfinished(out)) {
     return tacit_error_set(err, TACIT_ERR_EXISTS, "out",
                            "%s exists, of a fit that did not end, or is at work: tacit refit %s draws from "
-                           "what it released, and nothing more is spent; "
-                           "or choose another --out",
+                           "what it released, and nothing more is spent; or choose another --out",
                            out, out);
   }
   if (lstat(out, &info) == 0) {
@@ -121,11 +120,10 @@ static tacit_status_t read_barker_test(tacit_fit_t *fit, tacit_error_t *err) {
   s->barker_test = is_penalty ? TACIT_BARKER_PENALTY : TACIT_BARKER_VCORR;
   tacit_settings_number(&fit->given, "variance", &s->ratio_variance);
   if (!is_penalty && s->ratio_variance > 0 && isnan(tacit_vcorr_error(s->ratio_variance))) {
-    return tacit_error_set(
-        err, TACIT_ERR_ARGUMENT, "variance",
-        "option --variance must be 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 or 3, not %g; any number goes with "
-        "--acceptance barker-penalty",
-        s->ratio_variance);
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "variance",
+                           "option --variance must be 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5 or 3, not %g; any "
+                           "number goes with --acceptance barker-penalty",
+                           s->ratio_variance);
   }
   return TACIT_OK;
 }

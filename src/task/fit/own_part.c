@@ -140,10 +140,10 @@ static tacit_status_t compare_persons(const tacit_fit_t *fit, tacit_error_t *err
   }
   return status != TACIT_OK || !is_shared
              ? status
-             : tacit_error_set(err, TACIT_ERR_DATA, "data",
-                               "somebody has rows in the parts of two processes, and would count twice: "
-                               "bring all rows of a person together in one part; "
-                               "nothing was released or charged");
+             : tacit_error_set(
+                   err, TACIT_ERR_DATA, "data",
+                   "somebody has rows in the parts of two processes, and would count twice: bring all rows "
+                   "of a person together in one part; nothing was released or charged");
 }
 
 /* Where rows are the unit: did two ranks read the same ones? */
@@ -167,8 +167,7 @@ static tacit_status_t compare_rows(const tacit_fit_t *fit, tacit_error_t *err) {
              ? status
              : tacit_error_set(err, TACIT_ERR_DATA, "data",
                                "two processes read the same records, which would count twice: each must have "
-                               "a part of its own; nothing was released or "
-                               "charged");
+                               "a part of its own; nothing was released or charged");
 }
 
 tacit_status_t tacit_fit_parts_disjoint(tacit_fit_t *fit, tacit_error_t *err) {

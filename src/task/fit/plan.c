@@ -46,8 +46,7 @@ tacit_status_t tacit_fit_check_unit(const tacit_fit_t *fit, const tacit_method_t
     if (strcmp(method->name, by_record[i]) == 0) {
       return tacit_error_set(err, TACIT_ERR_ARGUMENT, "method",
                              "method %s goes by records, and here a person has several: use dp-hmc, "
-                             "dp-penalty or dp-barker, or a table with one row "
-                             "a person",
+                             "dp-penalty or dp-barker, or a table with one row a person",
                              method->name);
     }
   }

@@ -132,11 +132,11 @@ tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *er
   tacit_fit_print_settings(fit, true, settings);
   tacit_status_t status = find_other(fit, settings, &other, err);
   if (status == TACIT_OK && other < fit->ranks.ranks->n_ranks) {
-    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "ranks",
-                           "process %zu was not given what the first one was: settings, schema, program and "
-                           "version of tacit must be the same on all "
-                           "processes; nothing was released or charged",
-                           other + 1);
+    return tacit_error_set(
+        err, TACIT_ERR_ARGUMENT, "ranks",
+        "process %zu was not given what the first one was: settings, schema, program and version of tacit "
+        "must be the same on all processes; nothing was released or charged",
+        other + 1);
   }
   if (status != TACIT_OK || fit->own_path != NULL) {
     return status; /* parts are to differ: own_part.c */
@@ -145,10 +145,8 @@ tacit_status_t tacit_fit_ranks_compare(const tacit_fit_t *fit, tacit_error_t *er
   if (status == TACIT_OK && other < fit->ranks.ranks->n_ranks) {
     return tacit_error_set(err, TACIT_ERR_DATA, "data",
                            "process %zu did not read the records that the first one read: every process must "
-                           "read the same records in the same "
-                           "order, as each takes a share of them; copy one file, or one directory of tacit "
-                           "import, to all; nothing was released or "
-                           "charged",
+                           "read the same records in the same order, as each takes a share of them; copy one "
+                           "file, or one directory of tacit import, to all; nothing was released or charged",
                            other + 1);
   }
   return status;

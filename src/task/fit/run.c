@@ -165,8 +165,7 @@ static tacit_status_t judge(tacit_fit_t *fit, tacit_status_t sampled, tacit_erro
     tacit_draws_clear(&fit->draws);
     return tacit_error_set(err, TACIT_ERR_INTERRUPTED, "draws",
                            "interrupted before there were draws to return, after all releases were made: "
-                           "epsilon %.6g is charged; draws from them cost "
-                           "nothing more: %s%s",
+                           "epsilon %.6g is charged; draws from them cost nothing more: %s%s",
                            tacit_budget_promised(fit->budget).epsilon,
                            fit->has_kept_all ? "tacit refit " : "tacit refit of a folder with releases.json",
                            fit->has_kept_all ? tacit_fit_value(fit, "out") : "");

@@ -147,8 +147,7 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
                               ? TACIT_OK
                               : tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
                                                 "fits with (1 | g) are not combined: fit the formula with '+ "
-                                                "g' in its place (of slopes '+ g + x:g'), "
-                                                "at the same price");
+                                                "g' in its place (of slopes '+ g + x:g'), at the same price");
   for (size_t i = 0; i < fit->n_of && status == TACIT_OK; i++) {
     double its_epsilon, its_delta;
     for (size_t k = 0; k < i && status == TACIT_OK; k++) {
@@ -173,13 +172,13 @@ tacit_status_t tacit_fit_settle_sites(tacit_fit_t *fit, tacit_error_t *err) {
       .epsilon = epsilon,
       .delta = delta,
       .relation = fit->of->relation,
-      .composition = fit->is_disjoint ? "The sites were declared disjoint: nobody's records are at two of "
-                                        "them. A change of one person's records then touches the "
-                                        "releases of one site alone, and the cost is that of the dearest "
-                                        "site (parallel composition). Whoever declared it answers for it: "
-                                        "of somebody at two sites the costs add up."
-                                      : "Nothing was declared of who is at which site: somebody's records "
-                                        "may be at all of them, so that epsilons and deltas add up.",
+      .composition = fit->is_disjoint
+                         ? "The sites were declared disjoint: nobody's records are at two of them. A change "
+                           "of one person's records then touches the releases of one site alone, and the "
+                           "cost is that of the dearest site (parallel composition). Whoever declared it "
+                           "answers for it: of somebody at two sites the costs add up."
+                         : "Nothing was declared of who is at which site: somebody's records may be at all "
+                           "of them, so that epsilons and deltas add up.",
       .has_own_effects = fit->between > 0};
   fit->epsilon = epsilon;
   fit->delta = delta;

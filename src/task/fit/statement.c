@@ -21,39 +21,34 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
   size_t n = 0;
   if (tacit_fit_has(fit, "followed-to-bound")) {
     assumptions[n++] = "Times that were not seen to end were followed up to the upper bound of their column "
-                       "(--followed-to-bound): if some were lost "
-                       "before, estimates are off.";
+                       "(--followed-to-bound): if some were lost before, estimates are off.";
   }
   if (fit->method->is_one_off) {
-    assumptions[n++] =
-        fit->design == NULL ? "Intervals are calibrated as far as the program is right, and where it is not "
-                              "as far as the releases show: sums of scores and "
-                              "of their slopes are taken as normal, and the outcome's public bounds cut off "
-                              "next to none of its values."
-        : fit->family == TACIT_FAMILY_GAUSSIAN
-            ? "Coefficients are those of the best line where the line is not straight: intervals include how "
-              "far weights and "
-              "clamps may move them. The response's public bounds cut off next to none of its values."
-            : "Intervals are calibrated as far as the regression model is right and the features resemble "
-              "the "
-              "surrogate population that stands for them.";
+    assumptions[n++] = fit->design == NULL
+                           ? "Intervals are calibrated as far as the program is right, and where it is not "
+                             "as far as the releases show: sums of scores and of their slopes are taken as "
+                             "normal, and the outcome's public bounds cut off next to none of its values."
+                       : fit->family == TACIT_FAMILY_GAUSSIAN
+                           ? "Coefficients are those of the best line where the line is not straight: "
+                             "intervals include how far weights and clamps may move them. The response's "
+                             "public bounds cut off next to none of its values."
+                           : "Intervals are calibrated as far as the regression model is right and the "
+                             "features resemble the surrogate population that stands for them.";
     if (tacit_schema_unit(fit->schema) != NULL) {
       assumptions[n++] =
           "Every unit counts once, however many rows it has: coefficients are those of a fit whose rows have "
           "weight 1 / the unit's number of rows, at every budget, and intervals know that rows of a unit "
-          "hang "
-          "together. A fit in which every row counts once answers otherwise where units with more rows have "
-          "other outcomes, given their features; that was not looked at.";
+          "hang together. A fit in which every row counts once answers otherwise where units with more rows "
+          "have other outcomes, given their features; that was not looked at.";
     }
     if (fit->between > 0) {
       assumptions[n++] = "Effects are exchangeable between sites: each site's are normal around the mean "
-                         "effects reported, with a half-normal prior on their sds "
-                         "between sites (run.yaml, between-sd). With few sites that prior says much of them.";
+                         "effects reported, with a half-normal prior on their sds between sites (run.yaml, "
+                         "between-sd). With few sites that prior says much of them.";
     }
     if (fit->n_of > 1 && tacit_fit_n_own(fit) > 0 && fit->family == TACIT_FAMILY_GAUSSIAN) {
       assumptions[n++] = "Residuals of each site have a distribution and an sd of their own, the prior of "
-                         "sigma applied to each; sigma is the sd of all records' residuals "
-                         "together.";
+                         "sigma applied to each; sigma is the sd of all records' residuals together.";
     }
     return n;
   }
@@ -62,17 +57,16 @@ static size_t list_assumptions(const tacit_fit_t *fit, const char *assumptions[T
                        "exactly the posterior.";
   }
   if (clips_decisions(fit)) {
-    assumptions[n++] = "Decisions clip gradients a little beyond their usual size in units of the metric: "
-                       "where the metric is wider than the "
-                       "posterior, the invariant distribution is not exactly the posterior.";
+    assumptions[n++] =
+        "Decisions clip gradients a little beyond their usual size in units of the metric: where the metric "
+        "is wider than the posterior, the invariant distribution is not exactly the posterior.";
   }
   if (fit->limits.temperature_power < 1) {
     assumptions[n++] = "The likelihood is tempered: draws are from the tempered posterior.";
   }
   if (strcmp(fit->method->name, "dp-barker-vcorr") == 0 && fit->settings.barker_test == TACIT_BARKER_VCORR) {
     assumptions[n++] = "No correction variable makes Barker's test of a noisy ratio exact: this one comes as "
-                       "near as one can "
-                       "(tacit fit --help, option --variance).";
+                       "near as one can (tacit fit --help, option --variance).";
   }
   return n;
 }

@@ -249,8 +249,7 @@ static void warn(tacit_infer_t *infer) {
   if (infer->true_delta > infer->delta) {
     tacit_text_printf(to,
                       "warning: classical-gaussian noise is proven for epsilon below 1 only; here its true "
-                      "delta is %.3g, not %.3g: the "
-                      "release protected less than it claimed\n",
+                      "delta is %.3g, not %.3g: the release protected less than it claimed\n",
                       infer->true_delta, infer->delta);
   }
 }

@@ -84,10 +84,9 @@ static tacit_status_t read_gaussian(tacit_infer_t *infer, tacit_yaml_t *file) {
   }
   if (status == TACIT_OK && tacit_yaml_find(file, "sd") != NULL) {
     if (strchr(tacit_yaml_scalar(tacit_yaml_find(file, "sd")), '(') != NULL) {
-      return tacit_yaml_fault(
-          file, tacit_yaml_find(file, "sd"),
-          "sd is a number that is known; where it is not, leave it out and give its square a prior, "
-          "`variance: inverse_gamma(shape, scale)`");
+      return tacit_yaml_fault(file, tacit_yaml_find(file, "sd"),
+                              "sd is a number that is known; where it is not, leave it out and give its "
+                              "square a prior, `variance: inverse_gamma(shape, scale)`");
     }
     status = tacit_yaml_number(file, "sd", &model->known_sd);
     if (status == TACIT_OK && !(model->known_sd > 0)) {
@@ -156,11 +155,10 @@ static tacit_status_t read_concentration(tacit_infer_t *infer, tacit_yaml_t *fil
 static tacit_status_t read_categorical(tacit_infer_t *infer, tacit_yaml_t *file) {
   const yaml_node_t *levels = tacit_yaml_find(file, "levels"), *factors = tacit_yaml_find(file, "factors");
   if ((levels == NULL) == (factors == NULL)) {
-    return tacit_error_set(
-        file->err, TACIT_ERR_SYNTAX, "levels",
-        "%s: give either `levels: [a, b, ..]` or `factors: {name: [a, b, ..], ..}`, independent of each "
-        "other",
-        file->name);
+    return tacit_error_set(file->err, TACIT_ERR_SYNTAX, "levels",
+                           "%s: give either `levels: [a, b, ..]` or `factors: {name: [a, b, ..], ..}`, "
+                           "independent of each other",
+                           file->name);
   }
   if (factors != NULL && (factors->type != YAML_MAPPING_NODE ||
                           factors->data.mapping.pairs.start == factors->data.mapping.pairs.top)) {

@@ -141,8 +141,7 @@ static tacit_status_t read_noise(tacit_yaml_t *file, const yaml_node_t *node, co
   }
   return tacit_yaml_fault(file, mechanism,
                           "%s: mechanism: expected gaussian, laplace, discrete-gaussian, discrete-laplace, "
-                          "geometric, exponential, "
-                          "randomised-response or none, not '%s'",
+                          "geometric, exponential, randomised-response or none, not '%s'",
                           name, tacit_yaml_scalar(mechanism));
 }
 

@@ -31,8 +31,7 @@ void tacit_infer_say_latent(const tacit_infer_t *infer, tacit_text_t *to) {
   } else if (is_of_rows) {
     tacit_text_printf(to,
                       "%zu records replaced by the normal distribution of sums of their clamped columns and "
-                      "products, features taken as normal "
-                      "(approximate)\n",
+                      "products, features taken as normal (approximate)\n",
                       n);
   } else if (result->method == TACIT_AUGMENT_MARGINAL) {
     tacit_text_printf(to,

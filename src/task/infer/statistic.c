@@ -24,8 +24,7 @@ static tacit_status_t read_kind(tacit_infer_t *infer, tacit_yaml_t *file, bool *
   if (!*is_mean && !is_counts && strcmp(text, "sum") != 0) {
     return tacit_yaml_fault(file, node,
                             "statistic: expected mean, sum, moments (means of x and of x^2), "
-                            "regression-moments, logistic-score or "
-                            "counts, not '%s'",
+                            "regression-moments, logistic-score or counts, not '%s'",
                             text);
   }
   if (is_counts && (tacit_yaml_find(file, "lower") != NULL || tacit_yaml_find(file, "upper") != NULL)) {

@@ -423,12 +423,13 @@ static tacit_status_t list_values(tacit_infer_t *infer, tacit_error_t *err) {
 }
 
 static tacit_status_t check_approximate(tacit_infer_t *infer, tacit_error_t *err) {
-  return is_gaussian(infer) ? list_values(infer, err)
-                            : tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
-                                              "all columns together have more than %d cells: of so many only "
-                                              "tables of one area with Gaussian noise, and nothing "
-                                              "done to it, can be inferred from; leave out columns",
-                                              (int)TACIT_TABLE_MAX_CELLS);
+  return is_gaussian(infer)
+             ? list_values(infer, err)
+             : tacit_error_set(
+                   err, TACIT_ERR_ARGUMENT, "statistic",
+                   "all columns together have more than %d cells: of so many only tables of one area with "
+                   "Gaussian noise, and nothing done to it, can be inferred from; leave out columns",
+                   (int)TACIT_TABLE_MAX_CELLS);
 }
 
 /* ---- names ---- */

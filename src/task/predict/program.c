@@ -61,13 +61,13 @@ static tacit_status_t write_note(tacit_predictor_t *p, tacit_error_t *err) {
   for (size_t i = 0; i < p->forecast->n_outcomes; i++) {
     const tacit_forecast_outcome_t *o = &p->forecast->outcomes[i];
     if (o->parts[TACIT_FORECAST_MEAN].way == TACIT_WAY_DISTRIBUTION) {
-      tacit_text_printf(&p->note,
-                        "the expected '%s' is a mean of %d draws for each draw of the parameters (%s%s has "
-                        "no expectation in the library): %.0f %% of the "
-                        "response's own sd are added to the spread of the expected response, and its mean is "
-                        "off by that over the root of the draws\n",
-                        o->name, TACIT_FORECAST_INNER, o->has_from || o->has_to ? "truncated " : "",
-                        o->distribution_name, 100 / sqrt(TACIT_FORECAST_INNER));
+      tacit_text_printf(
+          &p->note,
+          "the expected '%s' is a mean of %d draws for each draw of the parameters (%s%s has no expectation "
+          "in the library): %.0f %% of the response's own sd are added to the spread of the expected "
+          "response, and its mean is off by that over the root of the draws\n",
+          o->name, TACIT_FORECAST_INNER, o->has_from || o->has_to ? "truncated " : "", o->distribution_name,
+          100 / sqrt(TACIT_FORECAST_INNER));
     }
   }
   return p->note.failed ? tacit_error_memory(err) : TACIT_OK;

@@ -206,9 +206,8 @@ static tacit_status_t read_ranges(tacit_publish_t *publish, tacit_error_t *err) 
     if (column->missing == TACIT_MISSING_DROP) {
       return tacit_error_set(err, TACIT_ERR_SCHEMA, "column",
                              "column '%s': missing: drop hides how many records count, and what is released "
-                             "here is read with that "
-                             "number: say what a missing value counts as (missing: %s), or fit a model, "
-                             "which releases the number",
+                             "here is read with that number: say what a missing value counts as (missing: "
+                             "%s), or fit a model, which releases the number",
                              column->name,
                              is_counts ? "LEVEL, one that stands for it" : "lower, upper or a public value");
     }
@@ -224,8 +223,7 @@ static tacit_status_t read_ranges(tacit_publish_t *publish, tacit_error_t *err) 
         !is_binary) {
       return tacit_error_set(err, TACIT_ERR_SCHEMA, "column",
                              "column '%s': the score is of a logistic regression, whose response is of type "
-                             "binary; for others release "
-                             "moments",
+                             "binary; for others release moments",
                              column->name);
     }
     publish->lower[j] = column->lower;
@@ -276,8 +274,7 @@ static tacit_status_t check_unit(tacit_publish_t *publish, tacit_error_t *err) {
   if (tacit_schema_unit(publish->schema) != NULL) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "schema",
                            "a released statistic protects one row, but the schema's unit is a person: "
-                           "release a table with one row a "
-                           "person");
+                           "release a table with one row a person");
   }
   publish->relation = tacit_schema_relation(publish->schema);
   if (publish->relation != TACIT_RELATION_SUBSTITUTE && publish->statistic.kind != TACIT_STATISTIC_MARGINS) {

@@ -68,10 +68,9 @@ static tacit_status_t choose_line(tacit_publish_t *publish, tacit_error_t *err) 
                            name != NULL ? name : "", name != NULL ? tacit_nearest_hint(&nearest, hint) : "");
   }
   if (publish->line->is_quantile) {
-    return refuse_program(
-        err, "statistic", publish->line->name,
-        "a quantile is not released here: release the counts, count(cut(x, {..})), which tell "
-        "every quantile");
+    return refuse_program(err, "statistic", publish->line->name,
+                          "a quantile is not released here: release the counts, count(cut(x, {..})), which "
+                          "tell every quantile");
   }
   return publish->line->is_count || publish->line->n_marks == 1
              ? TACIT_OK
@@ -98,12 +97,11 @@ static tacit_status_t check_column(const tacit_population_column_t *c, const tac
   bool is_whole = s->type == TACIT_COLUMN_INTEGER || s->type == TACIT_COLUMN_BINARY ||
                   s->type == TACIT_COLUMN_CATEGORICAL;
   if (s->type == TACIT_COLUMN_ID || s->missing == TACIT_MISSING_DROP) {
-    return refuse_program(
-        err, "schema", c->name,
-        s->type == TACIT_COLUMN_ID
-            ? "it says whose record it is: nothing is released of it"
-            : "missing: drop hides how many records count, and the release is read with that "
-              "number: say what a missing value counts as");
+    return refuse_program(err, "schema", c->name,
+                          s->type == TACIT_COLUMN_ID
+                              ? "it says whose record it is: nothing is released of it"
+                              : "missing: drop hides how many records count, and the release is read with "
+                                "that number: say what a missing value counts as");
   }
   if (c->is_integer != is_whole) {
     return refuse_program(err, "schema", c->name,
@@ -192,12 +190,11 @@ static void warn_of_moved(tacit_publish_t *publish, tacit_population_workspace_t
     double low = least_of(&c[j], publish->columns[j]), high = most_of(&c[j], publish->columns[j]);
     if (is_told(publish, workspace, j, c[j].lower, low, box, ranges) ||
         is_told(publish, workspace, j, high, c[j].upper, box, ranges)) {
-      tacit_text_printf(
-          &publish->warnings,
-          "warning: values of '%s' beyond the schema's bounds are moved to them before '%s' looks at them, "
-          "and tacit infer would not "
-          "know: let the program move them, fmin(fmax(%s, %g), %g), or give its bounds to the data\n",
-          c[j].name, publish->line->name, c[j].name, low, high);
+      tacit_text_printf(&publish->warnings,
+                        "warning: values of '%s' beyond the schema's bounds are moved to them before '%s' "
+                        "looks at them, and tacit infer would not know: let the program move them, "
+                        "fmin(fmax(%s, %g), %g), or give its bounds to the data\n",
+                        c[j].name, publish->line->name, c[j].name, low, high);
     }
   }
 }
@@ -220,10 +217,9 @@ static tacit_status_t set_statistic(tacit_publish_t *publish, const double *rang
                             "a number of its cells can be beyond what it is declared to be");
     }
     if (!line->is_count && !(isfinite(low) && isfinite(high) && low < high)) {
-      return refuse_program(
-          err, "statistic", line->name,
-          "one record can add any number, or always the same one, by the bounds of the schema: "
-          "clamp it, fmin(fmax(x, 0), 10)");
+      return refuse_program(err, "statistic", line->name,
+                            "one record can add any number, or always the same one, by the bounds of the "
+                            "schema: clamp it, fmin(fmax(x, 0), 10)");
     }
     publish->lower[k] = line->is_integer ? nearbyint(low) : low;
     publish->upper[k] = line->is_integer ? nearbyint(high) : high;

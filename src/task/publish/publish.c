@@ -219,8 +219,7 @@ static void put_swamped(tacit_publish_t *publish) {
   if (share > share_swamped) {
     tacit_text_printf(&publish->warnings,
                       "warning: the noise is likely to swamp what is released: its sd is %.2g times what %s; "
-                      "about %.2g times the epsilon or the "
-                      "records would do\n",
+                      "about %.2g times the epsilon or the records would do\n",
                       share, has_cells ? "an average cell holds" : "all records together can change",
                       tacit_number_round_up(share / share_swamped));
   }

@@ -88,9 +88,9 @@ static double number_of(const json_t *object, const char *key) {
 /* By tenth: what was predicted, and the mean residual with what noise, sampling and the posterior explain of
  * it. */
 static void bins(const json_t *list, tacit_text_t *text) {
-  tacit_text_printf(text, "<div class=\"scroll\"><table>\n<tr><th>Predicted "
-                          "from</th><th>to</th><th>About</th><th>Mean predicted</th><th>Mean "
-                          "residual</th><th>SD if the fit is right</th></tr>\n");
+  tacit_text_printf(
+      text, "<div class=\"scroll\"><table>\n<tr><th>Predicted from</th><th>to</th><th>About</th><th>Mean "
+            "predicted</th><th>Mean residual</th><th>SD if the fit is right</th></tr>\n");
   for (size_t i = 0; i < json_array_size(list); i++) {
     static const char *const keys[] = {"low", "high", "count", "predicted", "residual", "sd"};
     const json_t *bin = json_array_get(list, i);
@@ -160,8 +160,7 @@ void tacit_figure_check(const char *check_json, tacit_text_t *text) {
     tacit_text_number_up(text, number_of(root, "delta"), 5);
     tacit_text_printf(text,
                       " on top of the fit's%s. Mean residual%s, in tenths of the predictions; bars are two "
-                      "standard deviations, were "
-                      "the fit right.</p>\n<div class=\"panels\">",
+                      "standard deviations, were the fit right.</p>\n<div class=\"panels\">",
                       json_is_true(json_object_get(root, "private")) ? "" : ", seeded and so NOT PRIVATE",
                       is_program
                           ? ", what the fit gives to smaller responses less what it gives to larger ones"

@@ -203,15 +203,14 @@ tacit_status_t tacit_report_intervals_svg(const char *const *labels, const tacit
   plot_t plot = plot_of(summaries, n, false);
   double left = (double)(LETTER * letters_of(labels, n) + GAP + 4);
   tacit_text_t text = {0};
-  tacit_text_printf(&text,
-                    "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"medians, 90 %% and "
-                    "95 %% intervals\" "
-                    "width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\">\n"
-                    "<style>text {font: 13px sans-serif} .interval {stroke: #27506f; stroke-width: 4} .wide "
-                    "{stroke: #27506f} "
-                    "circle {fill: #27506f} .grid {stroke: #ddd} .zero {stroke: #888}</style>\n"
-                    "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-                    (int)WIDTH, TOP + ROW * n + BOTTOM, (int)WIDTH, TOP + ROW * n + BOTTOM);
+  tacit_text_printf(
+      &text,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"medians, 90 %% and 95 %% "
+      "intervals\" width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\">\n"
+      "<style>text {font: 13px sans-serif} .interval {stroke: #27506f; stroke-width: 4} .wide {stroke: "
+      "#27506f} circle {fill: #27506f} .grid {stroke: #ddd} .zero {stroke: #888}</style>\n"
+      "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+      (int)WIDTH, TOP + ROW * n + BOTTOM, (int)WIDTH, TOP + ROW * n + BOTTOM);
   for (size_t j = 0; j < n; j++) {
     lone_row(&plot, labels[j], &summaries[j], left, TOP + ROW * j, &text);
   }

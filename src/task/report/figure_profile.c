@@ -64,12 +64,11 @@ tacit_status_t tacit_report_profile_svg(const tacit_profile_point_t *points, siz
   frame_t frame = {.epsilon = tacit_axis_make(0, n > 0 ? points[n - 1].epsilon : 1, 8),
                    .exponent = tacit_axis_make(-12, 0, 6)};
   *svg = NULL;
-  tacit_text_printf(
-      &text,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
-      "font-size=\"13\" role=\"img\" aria-label=\"privacy profile\">\n<rect width=\"100%%\" height=\"100%%\" "
-      "fill=\"#fff\"/>\n",
-      (int)WIDTH, (int)HEIGHT);
+  tacit_text_printf(&text,
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                    "font-family=\"sans-serif\" font-size=\"13\" role=\"img\" aria-label=\"privacy "
+                    "profile\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+                    (int)WIDTH, (int)HEIGHT);
   draw_ticks(&frame, &text);
   draw_curve(&frame, points, n, true, &text);
   draw_curve(&frame, points, n, false, &text);

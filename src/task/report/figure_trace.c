@@ -141,10 +141,9 @@ void tacit_figure_trace(const tacit_report_t *report, size_t j, tacit_text_t *te
     }
   }
   panel.axis = tacit_axis_make(low <= high ? low : 0, low <= high ? high : 0, 4);
-  tacit_text_printf(text,
-                    "<svg class=\"trace\" role=\"img\" aria-label=\"trace and histogram\" "
-                    "viewBox=\"0 0 %d %d\">\n",
-                    (int)WIDTH, (int)HEIGHT);
+  tacit_text_printf(
+      text, "<svg class=\"trace\" role=\"img\" aria-label=\"trace and histogram\" viewBox=\"0 0 %d %d\">\n",
+      (int)WIDTH, (int)HEIGHT);
   draw_axes(&panel, text);
   for (size_t c = 0; c < panel.n_chains; c++) {
     draw_chain(&panel, c, text);

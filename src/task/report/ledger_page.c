@@ -143,13 +143,12 @@ static void one_run(const account_t *account, const tacit_spend_t *spend, tacit_
 
 static void runs(const account_t *account, tacit_text_t *text) {
   tacit_statement_line(text, "# Mechanism, composition, and every run");
-  tacit_statement_line(text, "What a unit adds is bounded; sums over records are exact integers, noise is "
-                             "drawn from a cryptographic generator and rounded exactly. "
-                             "A run reserves in the ledger what it may release before it releases anything; "
-                             "the ledger adds up all runs (exactly for Gaussian releases; "
-                             "decisions and discrete noise at a price that holds whatever else is run) and "
-                             "refuses what would pass its budget: the "
-                             "claim holds however runs are chosen by what earlier ones said.");
+  tacit_statement_line(
+      text, "What a unit adds is bounded; sums over records are exact integers, noise is drawn from a "
+            "cryptographic generator and rounded exactly. A run reserves in the ledger what it may release "
+            "before it releases anything; the ledger adds up all runs (exactly for Gaussian releases; "
+            "decisions and discrete noise at a price that holds whatever else is run) and refuses what would "
+            "pass its budget: the claim holds however runs are chosen by what earlier ones said.");
   for (size_t i = 0; i < account->state.n_spends; i++) {
     one_run(account, &account->state.spends[i], text);
   }
@@ -164,11 +163,11 @@ static void runs(const account_t *account, tacit_text_t *text) {
 
 static void trust(tacit_text_t *text) {
   tacit_statement_line(text, "# Trust model");
-  tacit_statement_line(text, "Central model with a trusted curator: the program on the holder's machine sees "
-                             "the records. Whoever receives results is taken as the "
-                             "adversary, with any knowledge besides and any computing power that does not "
-                             "break the generator. Schemas, models, settings, purposes and "
-                             "names of files are public: given by people, not read off the data.");
+  tacit_statement_line(
+      text, "Central model with a trusted curator: the program on the holder's machine sees the records. "
+            "Whoever receives results is taken as the adversary, with any knowledge besides and any "
+            "computing power that does not break the generator. Schemas, models, settings, purposes and "
+            "names of files are public: given by people, not read off the data.");
   tacit_statement_line(text, "# What is outside");
   tacit_statement_line(text, "- Releases from the same records that the ledger does not hold, by this "
                              "program or any other: the costs of all of them add up.");
@@ -188,10 +187,10 @@ static void check_ledger_page(const account_t *account, tacit_text_t *text) {
   tacit_statement_line(text, "# The ledger, and how to check it");
   tacit_text_printf(text, "Checked for this page: %llu entries, the last one's hash\n    %s\n",
                     (unsigned long long)state->n_entries, state->head);
-  tacit_statement_line(text, "`tacit ledger verify LEDGER` checks it again and prints that hash. Note it "
-                             "down elsewhere: whoever can write the file can rewrite it, and "
-                             "an older copy in its place passes every check but this one. `tacit ledger show "
-                             "LEDGER` lists the runs.");
+  tacit_statement_line(text,
+                       "`tacit ledger verify LEDGER` checks it again and prints that hash. Note it down "
+                       "elsewhere: whoever can write the file can rewrite it, and an older copy in its place "
+                       "passes every check but this one. `tacit ledger show LEDGER` lists the runs.");
   if (account->said.n_events > 0) {
     tacit_statement_line(text, "This composes the releases of all runs again:");
     tacit_statement_command(&account->said, text);
@@ -263,14 +262,12 @@ static void entry(const account_t *account, tacit_text_t *text) {
   tacit_text_printf(text, ",\n \"chances\": {\"guess_of_100_contents\": ");
   number_up(text, fmin(1, tacit_statement_guess(said)));
   json_up(text, "power_of_a_test_of_level_0.01", tacit_statement_test(said));
-  tacit_text_printf(text,
-                    "},\n \"accounting\": \"privacy filter over all runs, each reserved before it releases; "
-                    "Gaussian releases composed exactly\",\n "
-                    "\"ledger\": {\"made\": \"%s\", \"entries\": %llu, \"head\": \"%s\"},\n \"software\": "
-                    "{\"name\": \"tacit\", \"version\": "
-                    "\"%s\", \"commit\": \"%s\"},\n \"runs\": [",
-                    state->created, (unsigned long long)state->n_entries, state->head, tacit_version(),
-                    tacit_commit());
+  tacit_text_printf(
+      text,
+      "},\n \"accounting\": \"privacy filter over all runs, each reserved before it releases; Gaussian "
+      "releases composed exactly\",\n \"ledger\": {\"made\": \"%s\", \"entries\": %llu, \"head\": \"%s\"},\n "
+      "\"software\": {\"name\": \"tacit\", \"version\": \"%s\", \"commit\": \"%s\"},\n \"runs\": [",
+      state->created, (unsigned long long)state->n_entries, state->head, tacit_version(), tacit_commit());
   for (size_t i = 0; i < state->n_spends; i++) {
     tacit_text_printf(text, i > 0 ? ",\n  " : "\n  ");
     json_run(account, &state->spends[i], text);

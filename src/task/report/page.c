@@ -215,15 +215,14 @@ static void answers(const tacit_report_t *report, const tacit_summary_t *summari
   }
   tacit_text_printf(text, "</table></div>\n");
   if (report->release != NULL && report->release->has_own_effects) {
-    tacit_text_printf(text, "<p>Coefficients are means over sites; each site's own are below. Sd between "
-                            "sites: how far one site's coefficient typically "
-                            "lies from that mean, in the coefficient's unit.</p>\n");
+    tacit_text_printf(
+        text, "<p>Coefficients are means over sites; each site's own are below. Sd between sites: how far "
+              "one site's coefficient typically lies from that mean, in the coefficient's unit.</p>\n");
   }
   if (noise != NULL) {
-    tacit_text_printf(
-        text, "<p>By noise: intervals are so many times as wide as they would be, had records of the same "
-              "features been seen without noise, and were the "
-              "model right (what misfit adds counts as noise here). Estimated from what was released.</p>\n");
+    tacit_text_printf(text, "<p>By noise: intervals are so many times as wide as they would be, had records "
+                            "of the same features been seen without noise, and were the model right (what "
+                            "misfit adds counts as noise here). Estimated from what was released.</p>\n");
   }
   tacit_text_printf(text, "</section>\n");
 }
@@ -284,11 +283,11 @@ static void sites(const tacit_report_t *report, const tacit_summary_t *summaries
 }
 
 static void curves(const tacit_report_t *report, tacit_text_t *text) {
-  tacit_text_printf(text,
-                    "<h2>Along each column</h2>\n<p>%s, other terms %s: median and 90 %% interval, over the "
-                    "public bounds of each column, whether or not there are "
-                    "records everywhere.</p>\n<div class=\"panels\">\n",
-                    report->curves_of, report->curves_at);
+  tacit_text_printf(
+      text,
+      "<h2>Along each column</h2>\n<p>%s, other terms %s: median and 90 %% interval, over the public bounds "
+      "of each column, whether or not there are records everywhere.</p>\n<div class=\"panels\">\n",
+      report->curves_of, report->curves_at);
   for (size_t i = 0; i < report->n_curves; i++) {
     tacit_figure_curve(&report->curves[i], text);
   }

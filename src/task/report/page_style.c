@@ -5,13 +5,12 @@
 static const char style[] =
     ":root{color-scheme:light "
     "dark;--ink:#1b1f24;--soft:#4a535e;--paper:#fff;--line:#d8dde3;--faint:#e6e9ed;--good:#1a7f4b;--good-"
-    "paper:#eef8f2;--bad:#b3161b;--bad-paper:#"
-    "fdeeee;--note:#c98a00;--note-paper:#fff8e8;--data:#0072b2;--bars:#aebccb}\n"
+    "paper:#eef8f2;--bad:#b3161b;--bad-paper:#fdeeee;--note:#c98a00;--note-paper:#fff8e8;--data:#0072b2;--"
+    "bars:#aebccb}\n"
     "@media "
     "(prefers-color-scheme:dark){:root{--ink:#e6e9ed;--soft:#a8b1bb;--paper:#15181c;--line:#3a424c;--faint:#"
-    "2a3038;--good:#4cc38a;--good-paper:#"
-    "12261c;--bad:#ff8d8d;--bad-paper:#331a1b;--note:#e0ac40;--note-paper:#2b2413;--data:#63b3ed;--bars:#"
-    "4a5665}}\n"
+    "2a3038;--good:#4cc38a;--good-paper:#12261c;--bad:#ff8d8d;--bad-paper:#331a1b;--note:#e0ac40;--note-"
+    "paper:#2b2413;--data:#63b3ed;--bars:#4a5665}}\n"
     "body{font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica "
     "Neue',Arial,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;margin:2.5rem "
     "auto;padding:0 1.25rem}\n"
@@ -44,14 +43,14 @@ static const char style[] =
     "text{fill:var(--ink)}.grid{stroke:var(--faint);fill:none}.zero{stroke:var(--soft);stroke-dasharray:4 "
     "3}\n"
     ".intervals{display:grid;grid-auto-flow:row dense;grid-template-columns:fit-content(16rem) "
-    "minmax(8rem,1fr) max-content;column-gap:1rem;"
-    "align-items:center;font-size:.9rem;font-variant-numeric:tabular-nums}.name{grid-column:1;overflow-wrap:"
-    "anywhere}.bar{grid-column:2;height:1.6rem}"
-    ".numbers{grid-column:3;text-align:right}.ticks{grid-column:2;height:1.2rem;overflow:visible}\n"
+    "minmax(8rem,1fr) "
+    "max-content;column-gap:1rem;align-items:center;font-size:.9rem;font-variant-numeric:tabular-nums}.name{"
+    "grid-column:1;overflow-wrap:anywhere}.bar{grid-column:2;height:1.6rem}.numbers{grid-column:3;text-align:"
+    "right}.ticks{grid-column:2;height:1.2rem;overflow:visible}\n"
     "@media (max-width:40rem){#summary td{white-space:normal}.intervals{grid-template-columns:1fr "
     "max-content}.name,.numbers{padding-top:.5rem}.numbers{grid-column:2}.bar,.ticks{grid-column:1/-1}}\n"
-    ".interval{stroke:var(--data);stroke-width:4;stroke-linecap:round}.wide{stroke:var(--data);stroke-"
-    "width:1.2}circle{fill:var(--data);stroke:var(--paper);stroke-width:1.5}\n";
+    ".interval{stroke:var(--data);stroke-width:4;stroke-linecap:round}.wide{stroke:var(--data);stroke-width:"
+    "1.2}circle{fill:var(--data);stroke:var(--paper);stroke-width:1.5}\n";
 
 static const char style_of_figures[] =
     ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19rem,100%),1fr));gap:1rem "
@@ -65,9 +64,9 @@ static const char style_of_figures[] =
     "footer{margin:3rem 0 1rem;color:var(--soft);font-size:.85rem}\n"
     "@page{size:A4;margin:18mm}@media "
     "print{:root{color-scheme:light}body{margin:0;max-width:none;font-size:10pt}svg,tr,figure{break-inside:"
-    "avoid}h2,h3,h2+p,figcaption{break-after:"
-    "avoid}.scroll{overflow:visible}details::details-content{content-visibility:visible;height:auto}#summary "
-    "table{font-size:8pt}#summary th,#summary td{padding:.25rem .3rem}}\n";
+    "avoid}h2,h3,h2+p,figcaption{break-after:avoid}.scroll{overflow:visible}details::details-content{content-"
+    "visibility:visible;height:auto}#summary table{font-size:8pt}#summary th,#summary td{padding:.25rem "
+    ".3rem}}\n";
 
 void tacit_page_head(const char *before, const char *title, const char *of_page, tacit_text_t *text) {
   tacit_text_printf(text,

@@ -154,8 +154,7 @@ static void key(tacit_text_t *text) {
                       relation_name(r), relation_name(r), relation_name(r));
   }
   tacit_text_printf(text, "<svg aria-hidden=\"true\" viewBox=\"0 0 38 11\"><title>without "
-                          "privacy</title><path class=\"zero\" d=\"M0 5H38\"/></svg>without "
-                          "privacy</p>\n");
+                          "privacy</title><path class=\"zero\" d=\"M0 5H38\"/></svg>without privacy</p>\n");
 }
 
 /* The point of the grid that is nearest to epsilon. */
@@ -214,34 +213,32 @@ static void table_of(const tacit_plan_page_t *plan, int r, tacit_text_t *text) {
 }
 
 static void facts(const tacit_plan_page_t *plan, tacit_text_t *text) {
-  tacit_text_printf(text,
-                    "<div class=\"banner\"><strong>Nothing was read, charged or released</strong>This is "
-                    "forecast from the schema, %.0f as the "
-                    "number of units, which somebody typed, and &delta; = ",
-                    plan->n_units);
+  tacit_text_printf(
+      text,
+      "<div class=\"banner\"><strong>Nothing was read, charged or released</strong>This is forecast from the "
+      "schema, %.0f as the number of units, which somebody typed, and &delta; = ",
+      plan->n_units);
   tacit_text_number_up(text, plan->delta, 5);
   tacit_text_printf(text, ". It promises nothing.</div>\n<p>Family ");
   tacit_text_html(text, plan->family);
   tacit_text_printf(text, ", method noise-aware. Under relation substitute a unit is replaced by another and "
-                          "the number of units is public; under add-remove one is "
-                          "there or not, and their number is private. A replacement counts as one removed "
-                          "and one added: epsilon under add-remove protects "
-                          "against a replacement with twice that.</p>\n");
+                          "the number of units is public; under add-remove one is there or not, and their "
+                          "number is private. A replacement counts as one removed and one added: epsilon "
+                          "under add-remove protects against a replacement with twice that.</p>\n");
 }
 
 static void assumptions(const tacit_plan_page_t *plan, tacit_text_t *text) {
-  tacit_text_printf(text, "<h2>What is assumed</h2>\n<ul><li>Widths are of 90 %% intervals, in the unit of "
-                          "each coefficient as <code>summary.csv</code> has it, from the "
-                          "likelihood alone: a prior that is narrower keeps an interval narrower, and then "
-                          "it is the prior that speaks.</li>\n<li>");
+  tacit_text_printf(
+      text, "<h2>What is assumed</h2>\n<ul><li>Widths are of 90 %% intervals, in the unit of each "
+            "coefficient as <code>summary.csv</code> has it, from the likelihood alone: a prior that is "
+            "narrower keeps an interval narrower, and then it is the prior that speaks.</li>\n<li>");
   tacit_text_html(text, plan->assumed);
   tacit_text_printf(
       text,
       "</li>\n<li>Lines: columns that fill their bounds, the least to be expected. Shaded up to: unkind "
-      "columns, a two-valued feature with 2 %% in "
-      "its rarer level or a feature that fills a tenth of its bounds. Those have wider intervals without "
-      "privacy, too, which is not in the picture: "
-      "a feature that fills a tenth of its bounds has a coefficient ten times as uncertain.</li>\n"
+      "columns, a two-valued feature with 2 %% in its rarer level or a feature that fills a tenth of its "
+      "bounds. Those have wider intervals without privacy, too, which is not in the picture: a feature that "
+      "fills a tenth of its bounds has a coefficient ten times as uncertain.</li>\n"
       "<li>%s</li></ul>\n",
       plan->is_refused ? "Where a line does not go, the budget would buy next to nothing and is refused "
                          "before anything is spent."

@@ -103,8 +103,7 @@ tacit_status_t tacit_report_check_folder(const char *path, tacit_error_t *err) {
   }
   if (!S_ISDIR(info.st_mode)) {
     return tacit_error_set(err, TACIT_ERR_IO, "path",
-                           "%s is a file: a report is a folder with draws-1.csv and "
-                           "privacy.json in it",
+                           "%s is a file: a report is a folder with draws-1.csv and privacy.json in it",
                            path);
   }
   if (tacit_directory_is_unfinished(path)) {
@@ -139,11 +138,10 @@ static tacit_status_t count_chains(const char *path, tacit_text_t *name, size_t 
 static tacit_status_t check_shape(const tacit_report_read_t *read, const tacit_stan_csv_t *csv,
                                   tacit_error_t *err) {
   if (csv->n_kept != read->draws.n_draws || csv->n_names != read->draws.n_reported) {
-    return tacit_error_set(
-        err, TACIT_ERR_SYNTAX, csv->path,
-        "%s: %zu draws of %zu quantities, but draws-1.csv has %zu of %zu: all chains of a report "
-        "have the same",
-        csv->path, csv->n_kept, csv->n_names, read->draws.n_draws, read->draws.n_reported);
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path,
+                           "%s: %zu draws of %zu quantities, but draws-1.csv has %zu of %zu: all chains of a "
+                           "report have the same",
+                           csv->path, csv->n_kept, csv->n_names, read->draws.n_draws, read->draws.n_reported);
   }
   for (size_t j = 0; j < csv->n_names; j++) {
     if (strcmp(csv->names[j], read->names[j]) != 0) {

@@ -237,11 +237,10 @@ static tacit_status_t count_rows(tacit_stan_csv_t *csv, const header_t *header, 
   csv->n_kept = header->has_num_samples ? header->num_samples / thin + (header->num_samples % thin > 0)
                                         : n_rows - (n_rows < csv->n_skipped ? n_rows : csv->n_skipped);
   if (n_rows < csv->n_skipped || n_rows - csv->n_skipped != csv->n_kept) {
-    return tacit_error_set(
-        err, TACIT_ERR_SYNTAX, csv->path,
-        "%s: %zu rows of draws, but its header announces %zu of warm-up and %zu after: the file "
-        "is cut short or was edited",
-        csv->path, n_rows, csv->n_skipped, csv->n_kept);
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, csv->path,
+                           "%s: %zu rows of draws, but its header announces %zu of warm-up and %zu after: "
+                           "the file is cut short or was edited",
+                           csv->path, n_rows, csv->n_skipped, csv->n_kept);
   }
   return TACIT_OK;
 }

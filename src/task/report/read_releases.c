@@ -297,9 +297,8 @@ tacit_status_t tacit_released_read(tacit_released_t *kept, const char *path, tac
   } else if (is_missing) {
     status = tacit_error_set(err, TACIT_ERR_MISSING, "releases",
                              "%s has no releases.json: only fits by method noise-aware keep releases that "
-                             "inference can start from; chains "
-                             "pay for every step and leave none, of sites together each site has its own, "
-                             "and after tacit infer there is the statistic",
+                             "inference can start from; chains pay for every step and leave none, of sites "
+                             "together each site has its own, and after tacit infer there is the statistic",
                              path);
   }
   TACIT_THEN(status, tacit_file_read(name.data, MAX_BYTES, &bytes, &n, err));

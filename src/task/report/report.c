@@ -46,11 +46,10 @@ static bool is_stan_name(const char *s) {
 static tacit_status_t check_names(const tacit_report_t *report, tacit_error_t *err) {
   for (size_t j = 0; j < report->draws->n_reported; j++) {
     if (!is_stan_name(report->names[j])) {
-      return tacit_error_set(
-          err, TACIT_ERR_ARGUMENT, "names",
-          "\"%s\" cannot name a column of Stan CSV: a letter first, then letters, digits and "
-          "single underscores, then indices as in b.1.2",
-          report->names[j]);
+      return tacit_error_set(err, TACIT_ERR_ARGUMENT, "names",
+                             "\"%s\" cannot name a column of Stan CSV: a letter first, then letters, digits "
+                             "and single underscores, then indices as in b.1.2",
+                             report->names[j]);
     }
     for (size_t k = 0; k < j; k++) {
       if (strcmp(report->names[j], report->names[k]) == 0) {

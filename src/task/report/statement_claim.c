@@ -63,9 +63,9 @@ void tacit_statement_claim(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# The claim");
   tacit_text_printf(text, "- Unit of privacy: ");
   if (is_row(said)) {
-    tacit_text_printf(text, "one row. It is a person's protection where the person has one row; of a person "
-                            "with k rows each row is protected, the "
-                            "person by k times epsilon and a larger delta.\n");
+    tacit_text_printf(text,
+                      "one row. It is a person's protection where the person has one row; of a person with k "
+                      "rows each row is protected, the person by k times epsilon and a larger delta.\n");
   } else {
     tacit_text_printf(text, "all rows that share a value of the column ");
     tacit_statement_quoted(text, said->unit);
@@ -85,8 +85,7 @@ void tacit_statement_claim(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_text_printf(text, ", delta = ");
   tacit_text_number_up(text, said->claim.delta, TACIT_STATEMENT_EPSILON_DIGITS);
   tacit_text_printf(text, ", fixed before the first release: Pr[result from A in S] <= exp(epsilon) "
-                          "Pr[result from B in S] + delta for neighbours A, B "
-                          "and every set S of results.\n");
+                          "Pr[result from B in S] + delta for neighbours A, B and every set S of results.\n");
   if (isfinite(said->charged)) {
     tacit_text_printf(text, "- Charged of that budget (epsilon_charged): ");
     tacit_text_number_up(text, said->charged, TACIT_STATEMENT_EPSILON_DIGITS);
@@ -104,25 +103,24 @@ void tacit_statement_chances(const tacit_testimony_t *said, tacit_text_t *text) 
   const char *unit = is_row(said) ? "row" : "unit";
   bool may_be_absent = said->relation == TACIT_RELATION_ADD_REMOVE;
   tacit_statement_line(text, "# What that means in chances");
-  tacit_text_printf(
-      text,
-      "- A guess: somebody knows all other units and 100 contents that one %s may have, each as likely as "
-      "the others. Without the "
-      "files a guess is right with a chance of 1 in 100; with them, whatever is done with them, of at most ",
-      unit);
+  tacit_text_printf(text,
+                    "- A guess: somebody knows all other units and 100 contents that one %s may have, each "
+                    "as likely as the others. Without the files a guess is right with a chance of 1 in 100; "
+                    "with them, whatever is done with them, of at most ",
+                    unit);
   chance(text, tacit_statement_guess(said));
   tacit_text_printf(text,
                     ".\n- A test: somebody asks whether %s, and is wrong in 1 of 100 cases where that is not "
-                    "so. From the files alone he "
-                    "finds it, where it is so, with a chance of at most ",
+                    "so. From the files alone he finds it, where it is so, with a chance of at most ",
                     may_be_absent  ? is_row(said) ? "a given row is in the data at all"
                                                   : "a given unit is in the data at all"
                     : is_row(said) ? "a given row, and not a given other in its place, is in the data"
                                    : "a given unit, and not a given other in its place, is in the data");
   chance(text, tacit_statement_test(said));
-  tacit_statement_line(text, ".\n- Both hold for each single unit and count delta. What the files say about "
-                             "people in general, and so about anybody, in the data or "
-                             "not, is what the analysis is for: it is not prevented.");
+  tacit_statement_line(
+      text,
+      ".\n- Both hold for each single unit and count delta. What the files say about people in general, and "
+      "so about anybody, in the data or not, is what the analysis is for: it is not prevented.");
 }
 
 void tacit_statement_command(const tacit_testimony_t *said, tacit_text_t *text) {
@@ -177,11 +175,9 @@ static const char style[] =
     "@page{size:A4;margin:12mm 14mm}\n"
     "@media "
     "print{:root{--ink:#000;--paper:#fff;--soft:#333;--rule:#999;--pre:#fff;--good:#1a7f4b;--bad:#b3161b}"
-    "body{font-size:8.5pt;line-height:1.24;"
-    "margin:0;padding:0;max-width:none}h1{display:none}main{columns:2;column-gap:7mm}main "
-    "h2{font-size:9.5pt;margin:.35rem 0 "
-    ".1rem;padding-top:.25rem;break-after:avoid}main h2:first-child{font-size:13pt;column-span:all}main "
-    "h2:first-child+p{column-span:all}p{margin:.15rem "
+    "body{font-size:8.5pt;line-height:1.24;margin:0;padding:0;max-width:none}h1{display:none}main{columns:2;"
+    "column-gap:7mm}main h2{font-size:9.5pt;margin:.35rem 0 .1rem;padding-top:.25rem;break-after:avoid}main "
+    "h2:first-child{font-size:13pt;column-span:all}main h2:first-child+p{column-span:all}p{margin:.15rem "
     "0}pre{font-size:6.5pt;line-height:1.2;padding:0;break-inside:avoid}main "
     "pre:last-child{font-size:8.5pt;line-height:2.2}}\n";
 

@@ -25,8 +25,7 @@ static void mechanism(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_text_printf(
       text,
       "What a unit adds is bounded; sums over records are exact integers, noise is drawn from a "
-      "cryptographic generator and rounded "
-      "exactly. %s:\n",
+      "cryptographic generator and rounded exactly. %s:\n",
       said->is_scheduled
           ? "The schedule fixed before the first release, all of which is counted whether or not it was used"
           : "The releases, each charged to the privacy budget before it was computed");
@@ -51,11 +50,11 @@ static void mechanism(const tacit_testimony_t *said, tacit_text_t *text) {
 
 static void trust(const tacit_testimony_t *said, tacit_text_t *text) {
   tacit_statement_line(text, "# Trust model");
-  tacit_statement_line(text, "Central model with a trusted curator: the program on the holder's machine sees "
-                             "the records. Whoever receives these files is taken as "
-                             "the adversary, with any knowledge besides and any computing power that does "
-                             "not break the generator. Schema, model and settings "
-                             "are public: given by people, not read off the data.");
+  tacit_statement_line(text,
+                       "Central model with a trusted curator: the program on the holder's machine sees the "
+                       "records. Whoever receives these files is taken as the adversary, with any knowledge "
+                       "besides and any computing power that does not break the generator. Schema, model and "
+                       "settings are public: given by people, not read off the data.");
   const char *assumption;
   for (size_t i = 0; (assumption = tacit_testimony_assumption(said, i)) != NULL; i++) {
     tacit_text_append(text, "- ", 2);
@@ -120,9 +119,9 @@ static void check_statement_page(const tacit_testimony_t *said, tacit_text_t *te
     tacit_statement_line(text, "This composes what is listed above again, and reads no record:");
     tacit_statement_command(said, text);
   }
-  tacit_statement_line(text, "privacy.json, privacy.txt and run.yaml in the folder say the same, and with "
-                             "which settings. That these files are what the program "
-                             "wrote is for the holder of the folder to vouch for.");
+  tacit_statement_line(
+      text, "privacy.json, privacy.txt and run.yaml in the folder say the same, and with which settings. "
+            "That these files are what the program wrote is for the holder of the folder to vouch for.");
 }
 
 static void software(const tacit_testimony_t *said, tacit_text_t *text) {
@@ -157,9 +156,8 @@ static void released_before(const tacit_testimony_t *said, tacit_text_t *text) {
   subject(said, text);
   tacit_statement_line(text, "# The claim");
   tacit_text_printf(text, "Post-processing: everything was computed from one released statistic and public "
-                          "settings; no record was read. Whatever "
-                          "guarantee that release has, these files have too. This program did not make the "
-                          "release and does not vouch for it.\n"
+                          "settings; no record was read. Whatever guarantee that release has, these files "
+                          "have too. This program did not make the release and does not vouch for it.\n"
                           "- Statistic: ");
   tacit_text_plain(text, said->statistic);
   tacit_text_printf(text, ".\n- Noise: ");

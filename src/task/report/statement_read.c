@@ -32,11 +32,10 @@ static tacit_status_t take_event(const json_t *item, const char *path, const cha
   json_int_t count = json_integer_value(json_object_get(item, "count"));
   tacit_error_t why;
   if (spec[0] == '\0' || tacit_event_names_file(spec) || count < 1) {
-    return tacit_error_set(
-        err, TACIT_ERR_SYNTAX, key,
-        "%s: %s, item %zu: needs an \"event\" as tacit account --event takes it, without a file, "
-        "and a \"count\" from 1",
-        path, key, i + 1);
+    return tacit_error_set(err, TACIT_ERR_SYNTAX, key,
+                           "%s: %s, item %zu: needs an \"event\" as tacit account --event takes it, without "
+                           "a file, and a \"count\" from 1",
+                           path, key, i + 1);
   }
   if (tacit_event_parse(event, spec, &why) != TACIT_OK) {
     return tacit_error_set(err, TACIT_ERR_SYNTAX, key, "%s: %s, item %zu: %s", path, key, i + 1, why.message);

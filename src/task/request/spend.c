@@ -7,10 +7,10 @@ tacit_status_t tacit_request_check_ledger(const tacit_request_t *request, const 
   if (tacit_settings_text(given, "ledger") != NULL) {
     return not_private == NULL
                ? TACIT_OK
-               : tacit_error_set(err, TACIT_ERR_ARGUMENT, "ledger",
-                                 "%s %s is not private, so that no ledger can account for it: leave out "
-                                 "--ledger",
-                                 not_private, request->what);
+               : tacit_error_set(
+                     err, TACIT_ERR_ARGUMENT, "ledger",
+                     "%s %s is not private, so that no ledger can account for it: leave out --ledger",
+                     not_private, request->what);
   }
   const char *orphan = tacit_settings_has(given, "data-id")   ? "data-id"
                        : tacit_settings_has(given, "purpose") ? "purpose"

@@ -143,11 +143,11 @@ static void put_feature(synthesis_t *s, size_t j) {
 
 static void put_comparison(synthesis_t *s, const tacit_synthesis_settings_t *settings) {
   double n = (double)s->n * (double)s->n_sets;
-  tacit_text_printf(&s->json,
-                    "{\n  \"format\": \"tacit synthetic rows\",\n  \"version\": 1,\n  \"synthetic\": true,\n"
-                    "  \"note\": \"Nobody's records: features from released moments, responses from the "
-                    "posterior predictive of one model. What that model "
-                    "leaves out is not in these rows.\",\n  \"formula\": ");
+  tacit_text_printf(
+      &s->json,
+      "{\n  \"format\": \"tacit synthetic rows\",\n  \"version\": 1,\n  \"synthetic\": true,\n"
+      "  \"note\": \"Nobody's records: features from released moments, responses from the posterior "
+      "predictive of one model. What that model leaves out is not in these rows.\",\n  \"formula\": ");
   tacit_text_json_string(&s->json, s->fit->formula);
   tacit_text_printf(&s->json,
                     ",\n  \"private\": %s,\n  \"rows\": %zu,\n  \"sets\": %zu,\n  \"seed\": %llu,\n  "
@@ -167,13 +167,11 @@ static void put_comparison(synthesis_t *s, const tacit_synthesis_settings_t *set
 void tacit_synthesis_rules(size_t n_sets, tacit_text_t *text) {
   tacit_text_printf(text,
                     "<h2>How to infer from them</h2>\n<p>%s Analyse each set as if it were data: estimate "
-                    "q<sub>m</sub> and its variance u<sub>m</sub>, m = 1 to "
-                    "M. Then</p>\n"
+                    "q<sub>m</sub> and its variance u<sub>m</sub>, m = 1 to M. Then</p>\n"
                     "<ul><li>the estimate is q, the mean of the q<sub>m</sub>;</li><li>b is the variance of "
-                    "the q<sub>m</sub> (over M &minus; 1), u the mean of "
-                    "the u<sub>m</sub>;</li><li>its variance is T = (1 + 1/M) b &minus; u, and intervals are "
-                    "by Student's t with (M &minus; 1) (1 &minus; u / ((1 "
-                    "+ 1/M) b))&sup2; degrees of freedom.</li></ul>\n"
+                    "the q<sub>m</sub> (over M &minus; 1), u the mean of the u<sub>m</sub>;</li><li>its "
+                    "variance is T = (1 + 1/M) b &minus; u, and intervals are by Student's t with (M &minus; "
+                    "1) (1 &minus; u / ((1 + 1/M) b))&sup2; degrees of freedom.</li></ul>\n"
                     "<p>Not Rubin's rule for missing data, which adds u: here it is taken off. With few sets "
                     "T can come out negative: take 20 sets or more.",
                     n_sets == 1 ? "<strong>This is one set, and nothing can be inferred from one: make "
@@ -215,40 +213,38 @@ static void page(const synthesis_t *s, const tacit_synthesis_settings_t *setting
   static const char own_style[] =
       ".off{display:inline-block;width:5rem;height:.6rem;vertical-align:middle}.off .wide{stroke-width:6}\n";
   tacit_page_head("Synthetic rows: ", s->fit->formula, own_style, text);
-  tacit_text_printf(text,
-                    "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of "
-                    "%zu rows (seed %llu), made of what a fit released "
-                    "and of nothing else: no record was read, %s.</div>\n",
-                    tacit_fit_is_private(s->fit) ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s",
-                    s->n, (unsigned long long)settings->seed,
-                    tacit_fit_is_private(s->fit)
-                        ? "and they cost no privacy beyond the fit's"
-                        : "but the fit was seeded and is NOT PRIVATE, and so are they");
-  tacit_text_printf(text,
-                    "<p>They hold one model, and means and covariances of its features. Shapes beyond the "
-                    "normal, interactions that the formula does "
-                    "not have, columns outside the formula and rare cases are the model's, not the data's: "
-                    "an analysis of those finds what this "
-                    "construction assumes. %s</p>\n"
-                    "<h2>Beside what was released</h2>\n<div "
-                    "class=\"scroll\"><table>\n<tr><th>Feature</th><th>Mean released</th><th>of "
-                    "rows</th><th>SD released</th><th>of rows</th><th>Means differ by, in SDs</th></tr>\n",
-                    s->fit->family == TACIT_FAMILY_GAUSSIAN
-                        ? "Errors around the line are normal here, whatever they are in the data."
-                        : "");
+  tacit_text_printf(
+      text,
+      "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of %zu rows "
+      "(seed %llu), made of what a fit released and of nothing else: no record was read, %s.</div>\n",
+      tacit_fit_is_private(s->fit) ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n,
+      (unsigned long long)settings->seed,
+      tacit_fit_is_private(s->fit) ? "and they cost no privacy beyond the fit's"
+                                   : "but the fit was seeded and is NOT PRIVATE, and so are they");
+  tacit_text_printf(
+      text,
+      "<p>They hold one model, and means and covariances of its features. Shapes beyond the normal, "
+      "interactions that the formula does not have, columns outside the formula and rare cases are the "
+      "model's, not the data's: an analysis of those finds what this construction assumes. %s</p>\n"
+      "<h2>Beside what was released</h2>\n<div class=\"scroll\"><table>\n<tr><th>Feature</th><th>Mean "
+      "released</th><th>of rows</th><th>SD released</th><th>of rows</th><th>Means differ by, in "
+      "SDs</th></tr>\n",
+      s->fit->family == TACIT_FAMILY_GAUSSIAN
+          ? "Errors around the line are normal here, whatever they are in the data."
+          : "");
   for (size_t j = 1; j < s->d; j++) {
     page_row(s, j, text);
   }
-  tacit_text_printf(text, "</table></div>\n<p>Means of sets differ by what the releases leave open. Moments "
-                          "of products such as a:b follow from the "
-                          "model, not from a release. Mean response of the rows: ");
+  tacit_text_printf(
+      text, "</table></div>\n<p>Means of sets differ by what the releases leave open. Moments of products "
+            "such as a:b follow from the model, not from a release. Mean response of the rows: ");
   tacit_text_significant(text, s->responses / ((double)s->n * (double)s->n_sets), 3);
   tacit_text_printf(text, ". Rows whose levels stood for none and were replaced: %zu.</p>\n", s->n_replaced);
   tacit_synthesis_rules(s->n_sets, text);
-  tacit_text_printf(text, " One set taken for data gives intervals that are too narrow: of 90 %% ones some "
-                          "58 %% held the truth in simulations, of combined ones 94 %% "
-                          "(docs/results/synthetic). Whoever only wants the coefficients has the fit itself, "
-                          "which is narrower.</p>\n");
+  tacit_text_printf(text,
+                    " One set taken for data gives intervals that are too narrow: of 90 %% ones some 58 %% "
+                    "held the truth in simulations, of combined ones 94 %% (docs/results/synthetic). Whoever "
+                    "only wants the coefficients has the fit itself, which is narrower.</p>\n");
   tacit_page_foot(text);
 }
 
@@ -290,8 +286,7 @@ static tacit_status_t open_all(synthesis_t *s, const char *path, const tacit_syn
   if (status == TACIT_OK && s->fit->effects != NULL) {
     status = tacit_error_set(err, TACIT_ERR_ARGUMENT, "formula",
                              "rows are not made of fits with (1 | g): fit the formula with '+ g' in its "
-                             "place (of slopes '+ g + x:g'), "
-                             "at the same price");
+                             "place (of slopes '+ g + x:g'), at the same price");
   }
   TACIT_THEN(status, tacit_predictor_new(&s->predictor, path, err));
   TACIT_THEN(status, tacit_inverse_init(&s->inverse, s->predictor, err));

@@ -211,10 +211,9 @@ static void json_cell(synthesis_t *s, const char *name, size_t cell, double rele
 static tacit_status_t put_json(synthesis_t *s, tacit_error_t *err) {
   tacit_text_printf(&s->json,
                     "{\n  \"format\": \"tacit synthetic rows\",\n  \"version\": 1,\n  \"synthetic\": true,\n "
-                    " \"note\": \"Nobody's records: rows of "
-                    "the table of largest entropy with noisy margins. Interactions that no margin shows are "
-                    "not in these rows.\",\n  \"private\": "
-                    "%s,\n  \"rows\": %zu,\n  \"sets\": %zu,\n  \"seed\": %llu,\n"
+                    " \"note\": \"Nobody's records: rows of the table of largest entropy with noisy margins. "
+                    "Interactions that no margin shows are not in these rows.\",\n  \"private\": %s,\n  "
+                    "\"rows\": %zu,\n  \"sets\": %zu,\n  \"seed\": %llu,\n"
                     "  \"cells\": [",
                     s->post.is_private ? "true" : "false", s->n_rows, s->n_sets, (unsigned long long)s->seed);
   tacit_status_t status = each_cell(s, json_cell, err);
@@ -235,23 +234,21 @@ static void html_cell(synthesis_t *s, const char *name, size_t cell, double rele
 
 static tacit_status_t put_page(synthesis_t *s, tacit_error_t *err) {
   tacit_page_head("Synthetic rows: ", "a table known by its margins", "", &s->html);
-  tacit_text_printf(&s->html,
-                    "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of "
-                    "%zu rows (seed %llu), made of noisy margins and of "
-                    "nothing else: no record was read, %s.</div>\n",
-                    s->post.is_private ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n_rows,
-                    (unsigned long long)s->seed,
-                    s->post.is_private ? "and they cost no privacy beyond the release's"
-                                       : "but the release was seeded and is NOT PRIVATE, and so are they");
-  tacit_text_printf(&s->html,
-                    "<p>They hold the interactions that a margin shows, as far as its noise leaves them, and "
-                    "no others: of all tables with such "
-                    "margins they are of that with the largest entropy. An analysis of columns that are in "
-                    "no margin together finds them independent "
-                    "given what connects them.</p>\n"
-                    "<h2>Beside what was released</h2>\n<div "
-                    "class=\"scroll\"><table>\n<tr><th>Cell</th><th>Share released</th><th>sd of its "
-                    "noise</th><th>of rows</th></tr>\n");
+  tacit_text_printf(
+      &s->html,
+      "<div class=\"banner%s\"><strong>Synthetic: these rows are nobody's</strong>%zu set%s of %zu rows "
+      "(seed %llu), made of noisy margins and of nothing else: no record was read, %s.</div>\n",
+      s->post.is_private ? "" : " exposed", s->n_sets, s->n_sets == 1 ? "" : "s", s->n_rows,
+      (unsigned long long)s->seed,
+      s->post.is_private ? "and they cost no privacy beyond the release's"
+                         : "but the release was seeded and is NOT PRIVATE, and so are they");
+  tacit_text_printf(
+      &s->html,
+      "<p>They hold the interactions that a margin shows, as far as its noise leaves them, and no others: of "
+      "all tables with such margins they are of that with the largest entropy. An analysis of columns that "
+      "are in no margin together finds them independent given what connects them.</p>\n"
+      "<h2>Beside what was released</h2>\n<div class=\"scroll\"><table>\n<tr><th>Cell</th><th>Share "
+      "released</th><th>sd of its noise</th><th>of rows</th></tr>\n");
   tacit_status_t status = each_cell(s, html_cell, err);
   tacit_text_printf(&s->html, "</table></div>\n");
   tacit_synthesis_rules(s->n_sets, &s->html);
