@@ -73,6 +73,25 @@ static void test_turns_sample_the_posterior(void **state) {
   check(&tacit_walk_turns, 0.1, 4000); /* far from normal */
 }
 
+/* Turns on a quartic that is another once warm-up is over, where no state of warm-up tells. */
+static size_t n_moves_seen;
+
+static double move_and_spoil(walk_t *w, size_t c, tacit_draw_stats_t *stats) {
+  if (w->quartic != NULL && n_moves_seen++ == w->n_warmup * w->n_chains) {
+    w->quartic->terms[0] *= 2; /* z_0^2 */
+  }
+  return tacit_walk_turns.move(w, c, stats);
+}
+
+static void test_draws_are_compared_at_the_end(void **state) {
+  (void)state;
+  walk_moves_t moves = tacit_walk_turns;
+  moves.move = move_and_spoil;
+  n_moves_seen = 0;
+  check(&moves, 1, 4000);
+  assert_int_equal(n_moves_seen, 4 * (300 + 4000)); /* to the end of all draws, and no second time */
+}
+
 static void test_trajectories_sample_the_posterior(void **state) {
   (void)state;
   check(&tacit_walk_trajectories, 1, 1000);
@@ -261,6 +280,7 @@ static void test_the_gradient_by_expansion_is_that_of_the_value(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns_sample_the_posterior),
+                                     cmocka_unit_test(test_draws_are_compared_at_the_end),
                                      cmocka_unit_test(test_trajectories_sample_the_posterior),
                                      cmocka_unit_test(test_an_expansion_is_near_the_covariance),
                                      cmocka_unit_test(test_a_quartic_is_the_log_likelihood_at_its_nodes),
