@@ -53,6 +53,7 @@ typedef struct program_result {
   double last_step, bend, foretold_bend;
   double prior_sd[PROGRAM_D], prior_share[PROGRAM_D];
   bool is_flagged;
+  tacit_evidence_t evidence;
 } program_result_t;
 
 static inline void program_ok(tacit_status_t status, const tacit_error_t *err) {
@@ -354,6 +355,7 @@ static inline void program_fit(const program_setup_t *s, uint64_t seed, program_
     result->sd[j] = sqrt((square - sum * sum / n) / (n - 1));
     result->share_below[j] = below / n;
   }
+  result->evidence = evidence;
   result->is_flagged = tacit_checks_forbid_intervals(&evidence.checks);
   memcpy(result->prior_sd, evidence.prior_sd, sizeof result->prior_sd);
   memcpy(result->prior_share, evidence.prior_share, sizeof result->prior_share);

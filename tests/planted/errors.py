@@ -231,6 +231,10 @@ ERRORS = [
      ["diagnose-checks"]),
     ("a fit that failed gives no intervals", "src/inference/diagnose/checks.c", "(checks->items[i].id == forbidding[k] && tacit_check_is_flagged(&checks->items[i]));",
      "(checks->n > 1000 && tacit_check_is_flagged(&checks->items[i]));", ["diagnose-checks", "noise_aware-fit"]),
+    ("draws are no narrower than what was released allows", "src/inference/noise_aware/allowed.c", "double sd = release->noise_sd * (", "double sd = 0.1 * release->noise_sd * (",
+     ["noise_aware-allowed"]),
+    ("what every family draws is looked at", "src/inference/noise_aware/fit.c", "? tacit_aware_check_allowed(fit, evidence, err) : status;", "&& fit->n > 9 ? tacit_aware_check_allowed(fit, evidence, err) : status;",
+     ["noise_aware-allowed"]),
     # ---- artefacts
     ("a figure of a guarantee is rounded up", "src/task/report/number.c", "if (!(strtod(buffer, NULL) < x)) {", "if (i >= 0) {", ["report-text"]),
     ("numbers are read back as they were", "src/task/report/number.c", "while (digits++ < 17 &&", "while (digits++ < 15 &&", ["report-text"]),

@@ -19,8 +19,10 @@ typedef enum tacit_fault {
                                  moments */
   TACIT_FAULT_SQUARES_FOR_SLOPES, /* programs: squares of scores are taken for their slope */
   TACIT_FAULT_ROWS_INDEPENDENT,   /* rows of one unit are taken for independent */
-  TACIT_FAULT_SLOPES_CERTAIN /* programs: released slopes are taken for what they are of, without their noise
-                              */
+  TACIT_FAULT_SLOPES_CERTAIN, /* programs: released slopes are taken for what they are of, without their noise
+                               */
+  TACIT_FAULT_HALF_AS_WIDE,   /* what is kept of chains is half as far from the centre as they are */
+  TACIT_FAULT_LIKELIHOOD_TWICE /* the likelihood of what was released counts twice */
 } tacit_fault_t;
 
 #ifdef TACIT_WITH_FAULTS

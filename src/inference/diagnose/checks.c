@@ -69,6 +69,13 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                           "parameters trade off along a curve that the posterior takes for straight (by %.2g "
                           "sds, at most 0.25): there are no intervals to give",
                           "a larger budget, tighter priors around where parameters are, or fewer of them"},
+    [TACIT_CHECK_NARROW] = {"narrow",
+                            "least sd of draws in any direction, in sds that the prior and what was released "
+                            "allow, by the noise that the curator added",
+                            TACIT_SEVERITY_PROBLEM, 0.8, true, 0,
+                            "draws are narrower than what was released allows (%.2g of it in some direction, "
+                            "at least 0.8): there are no intervals to give",
+                            "please report it: it is an error of tacit, whatever the records are"},
     [TACIT_CHECK_MEAN_AT_EDGE] =
         {"mean-at-edge", "distance of the released mean from the middle of the bounds, in half ranges",
          TACIT_SEVERITY_PROBLEM, 0.9, false, 0,
@@ -187,6 +194,7 @@ static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,
                                               TACIT_CHECK_UNLIKE,
                                               TACIT_CHECK_ASTRAY,
                                               TACIT_CHECK_BENT,
+                                              TACIT_CHECK_NARROW,
                                               TACIT_CHECK_MARGINS_CONTRADICT,
                                               TACIT_CHECK_STATISTIC_CONTRADICTS};
 

@@ -145,49 +145,6 @@ void tacit_aware_check_common(const tacit_aware_common_t *of, tacit_evidence_t *
   }
 }
 
-/* Records of the rarer outcome by the fitted means of the surrogate at the posterior mean, over the last
- * score's noise of such a number. */
-static double rarer_outcome(const tacit_aware_end_t *end, double *spread) {
-  const tacit_surrogate_t *s = end->rounds->surrogate;
-  tacit_round_spread(s, end->common.settings, end->common.mean, spread);
-  double mean = 0.5 + tacit_dot(s->n_rows, s->weight, spread);
-  return end->rounds->n * fmin(mean, 1 - mean) / end->rounds->count_noise;
-}
-
-void tacit_aware_check(const tacit_aware_end_t *end, tacit_evidence_t *result) {
-  const tacit_surrogate_t *s = end->rounds->surrogate;
-  tacit_aware_check_common(&end->common, result);
-  tacit_checks_t *checks = &result->checks;
-  double *spread = tacit_alloc(s->n_rows, sizeof *spread);
-  tacit_checks_add(checks, TACIT_CHECK_FAR, SIZE_MAX, tacit_chi_square_quantile(end->moved2, (double)s->d));
-  tacit_checks_add(checks, TACIT_CHECK_WRONG_MEAN, SIZE_MAX, end->rounds->moved);
-  tacit_checks_add(checks, TACIT_CHECK_NORMAL_TAILS, SIZE_MAX, end->has_normal_tails);
-  if (s->is_wide) {
-    tacit_checks_add(checks, TACIT_CHECK_UNLIKE, SIZE_MAX, end->likeness);
-    tacit_checks_add(checks, TACIT_CHECK_ASTRAY, SIZE_MAX, end->astray);
-  }
-  if (end->common.settings->family == TACIT_FAMILY_BERNOULLI && spread != NULL) {
-    tacit_checks_add(checks, TACIT_CHECK_FEW_POSITIVES, SIZE_MAX, rarer_outcome(end, spread));
-  }
-  tacit_free(spread);
-}
-
-void tacit_aware_add_information(const tacit_aware_common_t *of, const tacit_surrogate_t *s, double n,
-                                 double *precision) {
-  size_t d = of->d;
-  for (size_t k = 0; k < s->n_rows; k++) {
-    double eta = 0;
-    for (size_t j = 0; j < d; j++) {
-      eta += of->mean[j] * s->x[j * s->n_rows + k];
-    }
-    tacit_family_moments_t m = tacit_family_moments(of->settings->family, of->settings->upper, eta);
-    double weight = m.variance > 0 ? n * s->weight[k] * m.slope * m.slope / m.variance : 0;
-    for (size_t a = 0; a < d * d; a++) {
-      precision[a] += weight * s->x[a / d * s->n_rows + k] * s->x[a % d * s->n_rows + k];
-    }
-  }
-}
-
 /* |inverse row|^2: variance of row . theta, given the inverse of the precision's lower factor. */
 static double variance_along(size_t d, const double *row, const double *inverse) {
   double sum = 0;
@@ -205,6 +162,17 @@ static double form(size_t d, const double *row, const double *matrix) {
     sum += row[a / d] * matrix[a] * row[a % d];
   }
   return sum;
+}
+
+void tacit_aware_add_prior(const tacit_aware_common_t *of, double *precision) {
+  enum { D = TACIT_NOISE_AWARE_MAX_FEATURES + 1 };
+  double all[D * D] = {0}, theta[D] = {0};
+  size_t d = of->d, dim = of->parameters->dim;
+  memcpy(theta, of->mean, d * sizeof *theta);
+  tacit_add_prior_precision(of->parameters, dim, theta, all);
+  for (size_t a = 0; a < d * d; a++) {
+    precision[a] += all[a / d * dim + a % d];
+  }
 }
 
 void tacit_aware_noise_factors(const tacit_aware_common_t *of, double *precision) {

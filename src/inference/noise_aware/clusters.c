@@ -110,10 +110,7 @@ static void project(const tacit_rounds_t *r, const double *variance, const doubl
 static void shrink(size_t d, const double *factor, double noise_sd, double *excess) {
   double inverse[D * D] = {0}, half[D * D], white[D * D], work[2 * D * D + D], level = 0;
   tacit_invert_lower(d, factor, inverse);
-  tacit_multiply(d, d, d, inverse, excess, half);
-  for (size_t i = 0; i < d * d; i++) {
-    white[i] = tacit_dot(d, half + i / d * d, inverse + i % d * d);
-  }
+  tacit_sandwich(d, inverse, excess, half, white);
   for (size_t i = 0; i < d; i++) {
     level += white[i * d + i] / (double)d;
   }
@@ -129,10 +126,7 @@ static void shrink(size_t d, const double *factor, double noise_sd, double *exce
     }
   }
   tacit_raise_eigenvalues(d, white, 0, work);
-  tacit_multiply(d, d, d, factor, white, half);
-  for (size_t i = 0; i < d * d; i++) {
-    excess[i] = tacit_dot(d, half + i / d * d, factor + i % d * d);
-  }
+  tacit_sandwich(d, factor, white, half, excess);
 }
 
 /* clustered <- T_a E T_b' for all rounds; and early rounds may be off by the same share of theirs as of the

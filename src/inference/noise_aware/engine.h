@@ -17,9 +17,9 @@ typedef struct tacit_aware_site {
   tacit_curator_t *curator; /* NULL: what it released is in settings->releases */
   const tacit_parameters_t *parameters;
   const tacit_noise_aware_settings_t *settings;
-  bool is_alone;               /* else it is one of those that are combined */
-  bool has_begun_again;    /* see must_begin_again */
-  size_t n_kept;           /* so many releases are there already, if so */
+  bool is_alone;        /* else it is one of those that are combined */
+  bool has_begun_again; /* see must_begin_again */
+  size_t n_kept;        /* so many releases are there already, if so */
   tacit_aware_count_t count;
   tacit_unit_rows_t unit_rows; /* of providers that count them */
   void *of;                    /* its provider's: size bytes, which are zeros at first */
@@ -100,6 +100,9 @@ struct tacit_aware_provider {
   /* precision (d, d) += what the records of site i would tell without noise, at the draws' mean. False: it is
    * not known. */
   bool (*add_information)(const tacit_aware_fit_t *fit, size_t i, double *precision);
+  /* Of the sum of scores of site i, at the draws' mean: minus its slope in theta (d, d), and its covariance
+   * by sampling alone (d, d), both symmetric and zeros before. False: they are not known. */
+  bool (*sampling)(const tacit_aware_fit_t *fit, size_t i, double *slope, double *cov);
   /* evidence <- its checks, and the prior beside the posterior. */
   tacit_status_t (*conclude)(const tacit_aware_fit_t *fit, tacit_evidence_t *evidence, tacit_error_t *err);
 
@@ -114,7 +117,8 @@ extern const tacit_aware_provider_t tacit_provider_scores, tacit_provider_gaussi
 /* ---- provider.c ---- */
 
 const tacit_aware_provider_t *tacit_aware_provider(const tacit_noise_aware_settings_t *settings);
-size_t tacit_aware_n_extra(const tacit_noise_aware_settings_t *settings); /* parameters besides coefficients */
+size_t tacit_aware_n_extra(
+    const tacit_noise_aware_settings_t *settings); /* parameters besides coefficients */
 /* What can be seen to be wrong before anything is released; curator NULL: of kept releases. */
 TACIT_MUST_USE tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator,
                                                          const tacit_parameters_t *parameters,
@@ -128,8 +132,8 @@ void tacit_aware_plan(const tacit_noise_aware_settings_t *settings, double share
 
 /* Sites of these settings (n), with nothing learned. Close also after failure. */
 TACIT_MUST_USE tacit_status_t tacit_aware_open(const tacit_noise_aware_settings_t *settings, size_t n,
-                                               const tacit_parameters_t *parameters,
-                                               tacit_aware_fit_t **fit, tacit_error_t *err);
+                                               const tacit_parameters_t *parameters, tacit_aware_fit_t **fit,
+                                               tacit_error_t *err);
 void tacit_aware_close(tacit_aware_fit_t *fit);
 /* All releases of all sites; in between the prior's scale. */
 TACIT_MUST_USE tacit_status_t tacit_aware_learn(tacit_aware_fit_t *fit, tacit_error_t *err);
@@ -139,6 +143,12 @@ TACIT_MUST_USE tacit_status_t tacit_aware_learn_units(tacit_aware_site_t *site, 
 tacit_curator_t *tacit_aware_curator(const tacit_aware_site_t *site);
 /* fit->scales (d) <- mean and variance of each feature in all sites together. */
 void tacit_aware_pool_scales(tacit_aware_fit_t *fit);
+
+/* ---- allowed.c ---- */
+
+/* Are draws narrower than prior and releases allow, whatever the provider made of them? */
+TACIT_MUST_USE tacit_status_t tacit_aware_check_allowed(const tacit_aware_fit_t *fit,
+                                                        tacit_evidence_t *evidence, tacit_error_t *err);
 
 /* ---- exchange_run.c ---- */
 

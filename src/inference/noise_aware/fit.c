@@ -209,7 +209,7 @@ static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_error_t *err)
   if (status == TACIT_OK && is_known) {
     tacit_aware_noise_factors(&fit->common, precision);
   }
-  return status;
+  return status == TACIT_OK && evidence != NULL ? tacit_aware_check_allowed(fit, evidence, err) : status;
 }
 
 /* mean and cov (dim, dim) of all parameters, log sigma taken to be independent of the others. */

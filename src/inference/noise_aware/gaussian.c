@@ -33,17 +33,21 @@ static bool weigh_by_scores(const tacit_gaussian_t *g, double *inner) {
   return true;
 }
 
+/* out (d, d) <- L middle L' */
+static void put_in_frame(const tacit_gaussian_t *g, const double *middle, double *out) {
+  double product[D * D];
+  tacit_sandwich(g->d, g->posterior.factor, middle, product, out);
+}
+
 /* n L N L' / sigma^2, N of whitened rows: that of least squares; of units of several rows the sandwich's,
  * which has no sigma. */
 static void add_least_squares(const tacit_gaussian_t *g, double sigma, double *precision) {
-  const tacit_linear_posterior_t *p = &g->posterior;
-  size_t d = g->d;
-  double product[GAUSSIAN_MAX * GAUSSIAN_MAX], inner[GAUSSIAN_MAX * GAUSSIAN_MAX];
+  double product[D * D], inner[D * D];
   bool is_by_scores = g->square_weight > 0 && weigh_by_scores(g, inner);
   double sd = is_by_scores ? g->scale : sigma;
-  tacit_multiply(d, d, d, p->factor, is_by_scores ? inner : p->moments, product);
-  for (size_t a = 0; a < d * d; a++) {
-    precision[a] += tacit_dot(d, product + a / d * d, p->factor + a % d * d) * g->n / (sd * sd);
+  put_in_frame(g, is_by_scores ? inner : g->posterior.moments, product);
+  for (size_t a = 0; a < g->d * g->d; a++) {
+    precision[a] += product[a] * g->n / (sd * sd);
   }
 }
 
@@ -109,12 +113,12 @@ static void look(void *of, double *at, double *slope, double *precision) {
     slope[i] = 0;
   }
   tacit_solve_upper(d, p->factor, at);
-  tacit_multiply(d, d, d, p->factor, inner, product);
+  tacit_sandwich(d, p->factor, inner, product, precision);
   for (size_t i = 0; i < d; i++) {
     at[i] += p->theta[i];
   }
   for (size_t i = 0; i < d * d; i++) {
-    precision[i] = tacit_dot(d, product + i / d * d, p->factor + i % d * d) / (p->scale * p->scale);
+    precision[i] /= p->scale * p->scale;
   }
 }
 
@@ -202,6 +206,18 @@ static bool add_information(const tacit_aware_fit_t *fit, size_t i, double *prec
   return true;
 }
 
+/* Of scores x (y - x . theta_1) / s_1: by whitened rows and squares of scores. */
+static bool find_sampling(const tacit_aware_fit_t *fit, size_t i, double *slope, double *cov) {
+  const tacit_gaussian_t *g = fit->sites[i].of;
+  put_in_frame(g, g->posterior.moments, slope);
+  put_in_frame(g, g->tails.squares, cov);
+  for (size_t a = 0; a < g->d * g->d; a++) {
+    slope[a] *= g->n / g->scale;
+    cov[a] *= g->n;
+  }
+  return true;
+}
+
 /* What is worst at a site is told of all. */
 static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *evidence, tacit_error_t *err) {
   const tacit_gaussian_t *first = fit->sites->of;
@@ -223,20 +239,17 @@ static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *e
   return TACIT_OK;
 }
 
-/* second (d, d) <- L N L' over its first entry, N with its entries' errors drawn. */
-static void draw_second(const tacit_linear_posterior_t *of, tacit_rng_t *rng, double *second) {
-  size_t d = of->d;
-  double moments[D * D], product[D * D];
+/* second (d, d) <- L N L', N with its entries' errors drawn. */
+static void draw_second(const tacit_gaussian_t *g, tacit_rng_t *rng, double *second) {
+  size_t d = g->d;
+  double moments[D * D];
   for (size_t i = 0; i < d; i++) {
     for (size_t j = 0; j <= i; j++) {
       moments[i * d + j] = moments[j * d + i] =
-          of->moments[i * d + j] + sqrt(of->variances[i * d + j]) * tacit_rng_normal(rng);
+          g->posterior.moments[i * d + j] + sqrt(g->posterior.variances[i * d + j]) * tacit_rng_normal(rng);
     }
   }
-  tacit_multiply(d, d, d, of->factor, moments, product);
-  for (size_t i = 0; i < d * d; i++) {
-    second[i] = tacit_dot(d, product + i / d * d, of->factor + i % d * d);
-  }
+  put_in_frame(g, moments, second);
 }
 
 static tacit_status_t draw_moments(tacit_aware_site_t *site, tacit_rng_t *rng, double *mean, double *cov,
@@ -246,7 +259,7 @@ static tacit_status_t draw_moments(tacit_aware_site_t *site, tacit_rng_t *rng, d
   if (status == TACIT_OK) {
     double second[D * D];
     site->scales[0] = (tacit_feature_scale_t){0, 0, 0};
-    draw_second(&g->posterior, rng, second);
+    draw_second(g, rng, second);
     tacit_shape_from(&(tacit_shape_t){.p = g->d - 1, .mean = mean, .cov = cov}, second);
   }
   return status;
@@ -273,5 +286,6 @@ const tacit_aware_provider_t tacit_provider_gaussian = {.events = tacit_gaussian
                                                         .pool = pool,
                                                         .draw = draw,
                                                         .add_information = add_information,
+                                                        .sampling = find_sampling,
                                                         .conclude = conclude,
                                                         .draw_moments = draw_moments};

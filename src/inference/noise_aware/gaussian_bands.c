@@ -188,10 +188,7 @@ static void set_moments(tacit_gaussian_t *g, const double *released, double nois
 /* a (d, d) <- A a A' for lower triangular A, made symmetric. */
 static void sandwich(size_t d, const double *lower, double *a) {
   double product[MAX * MAX];
-  tacit_multiply(d, d, d, lower, a, product);
-  for (size_t i = 0; i < d * d; i++) {
-    a[i] = tacit_dot(d, product + i / d * d, lower + i % d * d);
-  }
+  tacit_sandwich(d, lower, a, product, a);
   for (size_t i = 0; i < d; i++) {
     for (size_t j = i + 1; j < d; j++) {
       a[i * d + j] = a[j * d + i] = 0.5 * (a[i * d + j] + a[j * d + i]);

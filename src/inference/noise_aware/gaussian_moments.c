@@ -159,10 +159,7 @@ static void keep_two_valued(tacit_gaussian_t *g) {
 static tacit_status_t move_metric(tacit_gaussian_t *g, const double *moments, tacit_error_t *err) {
   size_t d = g->d;
   double product[MAX * MAX], second[MAX * MAX];
-  tacit_multiply(d, d, d, g->factor, moments, product);
-  for (size_t i = 0; i < d * d; i++) {
-    second[i] = tacit_dot(d, product + i / d * d, g->factor + i % d * d);
-  }
+  tacit_sandwich(d, g->factor, moments, product, second);
   for (size_t i = d * d; i-- > 0;) {
     second[i] /= second[0];
   }

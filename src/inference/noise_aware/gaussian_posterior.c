@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "noise_aware/gaussian.h"
 
 /* What a normal distribution may be off by in the log sd of a response. */
@@ -65,7 +66,7 @@ static double density_of_score(tacit_linear_posterior_t *p, const double *gamma)
   for (size_t i = 0; i < d; i++) {
     sum -= 0.5 * rest[i] * rest[i] + log(cov[i * d + i]);
   }
-  return sum;
+  return TACIT_IS_PLANTED(TACIT_FAULT_LIKELIHOOD_TWICE) ? 2 * sum : sum;
 }
 
 /* Variance of the response in units of scale^2: that of fitted values, and sigma^2. */

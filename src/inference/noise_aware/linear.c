@@ -150,6 +150,13 @@ void tacit_multiply(size_t n, size_t k, size_t m, const double *a, const double 
   }
 }
 
+void tacit_sandwich(size_t n, const double *a, const double *b, double *work, double *out) {
+  tacit_multiply(n, n, n, a, b, work);
+  for (size_t i = 0; i < n * n; i++) {
+    out[i] = tacit_dot(n, work + i / n * n, a + i % n * n);
+  }
+}
+
 void tacit_take_along(size_t d, double *a, double *rest, double *to) {
   double norm = a != NULL ? sqrt(tacit_dot(d, a, a)) : 1, size = 0;
   if (!(norm > 0)) {

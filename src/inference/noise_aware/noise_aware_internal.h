@@ -175,6 +175,8 @@ void tacit_eigen(size_t n, double *a, double *values, double *vectors);
 void tacit_raise_eigenvalues(size_t n, double *a, double least, double *work);
 /* out (n x m) <- a (n x k) b (k x m) */
 void tacit_multiply(size_t n, size_t k, size_t m, const double *a, const double *b, double *out);
+/* out (n, n), which may be b, <- a b a'. work: n^2. */
+void tacit_sandwich(size_t n, const double *a, const double *b, double *work, double *out);
 double tacit_dot(size_t n, const double *a, const double *b);
 /* Middle of n numbers, which are reordered; 0 if there are none. */
 double tacit_median(size_t n, double *values);
@@ -486,25 +488,12 @@ void tacit_aware_check_pull(tacit_checks_t *checks, size_t term, double moved, d
 /* result <- the checks of features and priors, and the prior beside the posterior. */
 void tacit_aware_check_common(const tacit_aware_common_t *common, tacit_evidence_t *result);
 
-/* The same of scores, and how far the last one moved the mode (squared, in sds). */
-typedef struct tacit_aware_end {
-  tacit_aware_common_t common;
-  const tacit_rounds_t *rounds;
-  double moved2;
-  double likeness; /* see tacit_wide_t; INFINITY: of no meaning */
-  double astray;   /* of many features: how far draws are from the mode, in normal sds; 0: of no meaning */
-  bool has_normal_tails;
-} tacit_aware_end_t;
-
-/* precision (d, d) += information of n of the surrogate's records at the posterior mean. */
-void tacit_aware_add_information(const tacit_aware_common_t *common, const tacit_surrogate_t *surrogate,
-                                 double n, double *precision);
+/* precision (d, d) += the prior's at the posterior mean. */
+void tacit_aware_add_prior(const tacit_aware_common_t *common, double *precision);
 /*
  * settings->evidence <- by how much noise widened each coefficient's posterior. precision (d, d): information
  * of the same records without noise; overwritten.
  */
 void tacit_aware_noise_factors(const tacit_aware_common_t *common, double *precision);
-/* result <- checks, and the prior beside the posterior. */
-void tacit_aware_check(const tacit_aware_end_t *end, tacit_evidence_t *result);
 
 #endif

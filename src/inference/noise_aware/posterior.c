@@ -291,12 +291,11 @@ double tacit_aware_posterior_log_density(tacit_aware_posterior_t *posterior, con
   }
   const tacit_parameters_t *parameters = posterior->parameters;
   double value = parameters->log_prior(parameters->ctx, theta, grad);
-  if (posterior->wide != NULL) {
-    value += tacit_wide_log_density(posterior->wide, theta, grad);
-    return isfinite(value) ? value : -INFINITY;
+  for (int i = 0; i < (TACIT_IS_PLANTED(TACIT_FAULT_LIKELIHOOD_TWICE) ? 2 : 1); i++) {
+    value += posterior->wide != NULL      ? tacit_wide_log_density(posterior->wide, theta, grad)
+             : posterior->quartic != NULL ? tacit_quartic_value(posterior->quartic, theta)
+                                          : tacit_aware_posterior_likelihood(posterior, theta, grad);
   }
-  value += posterior->quartic != NULL ? tacit_quartic_value(posterior->quartic, theta)
-                                      : tacit_aware_posterior_likelihood(posterior, theta, grad);
   return isfinite(value) ? value : -INFINITY;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/memory.h"
 #include "diagnose/diagnose.h"
 #include "noise_aware/program.h"
@@ -129,7 +130,10 @@ static double posterior_density(const void *of, const double *theta, double *gra
   const tacit_program_run_t *run = of;
   double value = run->before != NULL ? posterior_density(run->before, theta, grad, precision)
                                      : tacit_program_prior_density(run->parameters, theta, grad, precision);
-  return value + tacit_program_log_likelihood(&run->own, theta, grad, precision);
+  for (int i = 0; i < (TACIT_IS_PLANTED(TACIT_FAULT_LIKELIHOOD_TWICE) ? 2 : 1); i++) {
+    value += tacit_program_log_likelihood(&run->own, theta, grad, precision);
+  }
+  return value;
 }
 
 static double log_density(const void *of, const double *theta, double *grad) {
@@ -233,6 +237,15 @@ static double pool(tacit_aware_fit_t *fit) {
   return 1;
 }
 
+/* Of scores by theta, as the last ones and their slopes tell. */
+static bool find_sampling(const tacit_aware_fit_t *fit, size_t i, double *slope, double *cov) {
+  const tacit_program_run_t *run = fit->sites[i].of;
+  double sampling[MATRIX];
+  tacit_program_in_theta(&run->own, run->seen.slope, slope);
+  return tacit_program_find_sampling(run, &run->seen, sampling) &&
+         (tacit_program_in_theta(&run->own, sampling, cov), true);
+}
+
 /* What is worst at a site is told of all; what of the reported quantities is the prior's, where draws are
  * from one prior. */
 static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *evidence, tacit_error_t *err) {
@@ -270,6 +283,7 @@ const tacit_aware_provider_t tacit_provider_program = {.events = tacit_program_e
                                                        .log_density = log_density_at,
                                                        .pool = pool,
                                                        .draw = draw,
+                                                       .sampling = find_sampling,
                                                        .conclude = conclude};
 
 /* ---- what is known of records ---- */

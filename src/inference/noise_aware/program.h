@@ -134,6 +134,11 @@ void tacit_program_step(tacit_program_run_t *run, tacit_public_t *public, const 
 
 /* ---- program_likelihood.c ---- */
 
+/* out (d, d) <- back' matrix back: of scores in coordinates, those in theta. */
+void tacit_program_in_theta(const tacit_program_likelihood_t *of, const double *matrix, double *out);
+/* sampling (d, d) <- the covariance of the sum of scores without noise, by their squares. */
+bool tacit_program_find_sampling(const tacit_program_run_t *run, const tacit_program_seen_t *seen,
+                                 double *sampling);
 /* run->own and run->said <- by the last point. */
 void tacit_program_conclude(tacit_program_run_t *run);
 /* Up to a constant; grad (d), precision (d, d), Gauss and Newton's, or NULL. */

@@ -135,8 +135,8 @@ static bool whiten_squares(const tacit_program_run_t *run, const tacit_program_s
  * sampling (d, d) <- of the scores, by their squares: what the program expects is the slope, and squares that
  * are smaller hardly make intervals narrower; of several rows of a unit they do.
  */
-static bool find_sampling(const tacit_program_run_t *run, const tacit_program_seen_t *seen,
-                          double *sampling) {
+bool tacit_program_find_sampling(const tacit_program_run_t *run, const tacit_program_seen_t *seen,
+                                 double *sampling) {
   size_t d = run->parameters->dim;
   double factor[MATRIX], work[2 * MATRIX + PARAMETERS];
   if (!whiten_squares(run, seen, factor, sampling)) {
@@ -163,6 +163,14 @@ double tacit_program_misfit(const tacit_program_run_t *run) {
     most = fmax(most, fabs(values[j] - 1));
   }
   return most;
+}
+
+void tacit_program_in_theta(const tacit_program_likelihood_t *l, const double *matrix, double *out) {
+  double transposed[MATRIX];
+  for (size_t i = 0; i < l->d * l->d; i++) {
+    transposed[i] = l->at[0].back[i % l->d * l->d + i / l->d];
+  }
+  tacit_program_sandwich(l->d, transposed, matrix, out);
 }
 
 /* l->at[r] <- of a point; slopes change by this share on the way. */
@@ -200,7 +208,7 @@ void tacit_program_conclude(tacit_program_run_t *run) {
   size_t d = run->parameters->dim;
   const tacit_program_seen_t *last = &run->seen;
   double sampling[MATRIX] = {0}, counted = 0;
-  (void)find_sampling(run, last, sampling);
+  (void)tacit_program_find_sampling(run, last, sampling);
   run->own = (tacit_program_likelihood_t){.d = d};
   add_point(&run->own, run, last, drift);
   for (size_t i = 0; i < d * d; i++) {

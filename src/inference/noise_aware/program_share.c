@@ -47,12 +47,8 @@ static bool touch(const tacit_parameters_t *of, const double *theta, double *cov
 /* cov (d, d) <- of the posterior at theta if nothing but sampling were unknown; false: there is none. */
 static bool know_all(const tacit_program_run_t *run, const double *theta, double *cov) {
   size_t d = run->parameters->dim;
-  const double *back = run->own.at[0].back;
-  double transposed[MATRIX], prior[MATRIX];
-  for (size_t i = 0; i < d * d; i++) {
-    transposed[i] = back[i % d * d + i / d];
-  }
-  tacit_program_sandwich(d, transposed, run->own.at[0].slope, cov);
+  double prior[MATRIX];
+  tacit_program_in_theta(&run->own, run->own.at[0].slope, cov);
   tacit_program_prior_precision(run->parameters, theta, prior);
   for (size_t i = 0; i < d * d; i++) {
     cov[i] += prior[i];

@@ -139,6 +139,7 @@ tacit_status_t tacit_aware_check_settings(const tacit_curator_t *curator,
         err, TACIT_ERR_ARGUMENT, "settings",
         "noise-aware regression needs a finite rho above 0 and at least one chain, draw and thin");
   }
-  bool is_checked = of->is_regression || curator != NULL; /* else it goes by the prior, which may be another */
+  bool is_checked =
+      of->is_regression || curator != NULL; /* else it goes by the prior, which may be another */
   return status == TACIT_OK && is_checked ? of->check_budget(s, err) : status;
 }

@@ -13,7 +13,7 @@ static const uint64_t surrogate_stream = UINT64_MAX;
 
 typedef struct tacit_aware_run {
   tacit_aware_site_t *site;
-  double moved2; /* see tacit_aware_end_t */
+  double moved2; /* how far the last score moved the mode, squared, in sds */
   tacit_rng_t *rng;
   tacit_surrogate_t surrogate;
   tacit_rounds_t rounds;
@@ -200,38 +200,125 @@ static tacit_status_t draw(tacit_aware_fit_t *fit, tacit_error_t *err) {
                             : status;
 }
 
+/* What a response at pseudo-row k is expected to be at the draws' mean. */
+static tacit_family_moments_t moments_at(const tacit_aware_fit_t *fit, const tacit_surrogate_t *s, size_t k) {
+  double eta = 0;
+  for (size_t j = 0; j < s->d; j++) {
+    eta += fit->mean[j] * s->x[j * s->n_rows + k];
+  }
+  return tacit_family_moments(fit->common.settings->family, fit->common.settings->upper, eta);
+}
+
+/* out (d, d) += weight x x' of pseudo-row k. */
+static void add_row(const tacit_surrogate_t *s, size_t k, double weight, double *out) {
+  for (size_t a = 0; a < s->d * s->d; a++) {
+    out[a] += weight * s->x[a / s->d * s->n_rows + k] * s->x[a % s->d * s->n_rows + k];
+  }
+}
+
 /* What rows of a unit share is not noise, and information leaves it out. */
 static bool add_information(const tacit_aware_fit_t *fit, size_t i, double *precision) {
   const tacit_aware_run_t *run = fit->sites[i].of;
-  tacit_aware_add_information(&fit->common, &run->surrogate, run->rounds.n, precision);
+  const tacit_surrogate_t *s = &run->surrogate;
+  for (size_t k = 0; k < s->n_rows; k++) {
+    tacit_family_moments_t m = moments_at(fit, s, k);
+    add_row(s, k, m.variance > 0 ? run->rounds.n * s->weight[k] * m.slope * m.slope / m.variance : 0,
+            precision);
+  }
   return run->rounds.unit_rows.n == 1;
+}
+
+/* out (d, d) += n L^-1 (middle + excess I) L^-T. */
+static void add_in_frame(size_t d, const double *inverse, const double *middle, double excess, double n,
+                         double *out) {
+  enum { MOST = TACIT_NOISE_AWARE_MAX_FEATURES };
+  double sum[MOST * MOST] = {0}, work[MOST * MOST];
+  for (size_t a = 0; a < d * d; a++) {
+    sum[a] = middle[a] + (a / d == a % d ? excess : 0);
+  }
+  tacit_sandwich(d, inverse, sum, work, sum);
+  for (size_t a = 0; a < d * d; a++) {
+    out[a] += n * sum[a];
+  }
+}
+
+/* cov (d, d) += what rows of a unit share, by the last round. */
+static void add_shared(const tacit_rounds_t *r, double *cov) {
+  enum { MOST = TACIT_NOISE_AWARE_MAX_NARROW };
+  size_t d = r->surrogate->d, width = TACIT_AWARE_ROUNDS * d, last = (r->n_rounds - 1) * d;
+  double inverse[MOST * MOST] = {0}, shared[MOST * MOST];
+  tacit_invert_lower(d, r->last_whiten, inverse);
+  for (size_t a = 0; a < d * d; a++) {
+    shared[a] = r->clustered[(last + a / d) * width + last + a % d];
+  }
+  add_in_frame(d, inverse, shared, 0, 1, cov);
+}
+
+/* Of rows without weights, which tell more. Of many features with the information's error, and the largest
+ * eigenvalue that its noise has. */
+static bool find_sampling(const tacit_aware_fit_t *fit, size_t i, double *slope, double *cov) {
+  const tacit_aware_run_t *run = fit->sites[i].of;
+  const tacit_surrogate_t *s = &run->surrogate;
+  const tacit_rounds_t *r = &run->rounds;
+  const tacit_frame_t *frame = &run->wide.frame;
+  double sum, root;
+  tacit_aware_weigh(&r->unit_rows, INFINITY, &sum, &root);
+  for (size_t k = 0; k < s->n_rows; k++) {
+    tacit_family_moments_t m = moments_at(fit, s, k);
+    add_row(s, k, r->n * sum * (s->is_wide ? s->weight[k] : r->scale[k]) * m.slope, slope);
+    tacit_rounds_disperse(r, &m);
+    add_row(s, k, r->n * root * root * s->weight[k] * m.variance, cov);
+  }
+  if (r->clustered != NULL) {
+    add_shared(r, cov);
+  }
+  if (run->is_wide) {
+    double most = 2 * sqrt((double)s->d * frame->variance);
+    add_in_frame(s->d, frame->inverse, frame->error, most, r->n, slope);
+    add_in_frame(s->d, frame->inverse, frame->error, most, r->n, cov);
+  }
+  return true;
+}
+
+/* Records of the rarer outcome, of n, by the fitted means of the surrogate at the posterior mean. */
+static double count_rarer(const tacit_aware_fit_t *fit, const tacit_surrogate_t *s, double n) {
+  double *spread = tacit_alloc(s->n_rows, sizeof *spread), mean = NAN;
+  if (spread != NULL) {
+    tacit_round_spread(s, fit->common.settings, fit->mean, spread);
+    mean = 0.5 + tacit_dot(s->n_rows, s->weight, spread);
+  }
+  tacit_free(spread);
+  return n * fmin(mean, 1 - mean);
 }
 
 /* As if all units were behind one surrogate: what is least known of a site, is so of all. */
 static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *evidence, tacit_error_t *err) {
   const tacit_aware_run_t *first = fit->sites->of;
-  tacit_surrogate_t surrogate = first->surrogate;
-  tacit_rounds_t rounds = first->rounds;
-  tacit_aware_end_t end = {fit->common,
-                           &rounds,
-                           first->moved2,
-                           first->is_wide ? first->wide.likeness : INFINITY,
-                           first->is_wide ? astray(first, fit->mean) : 0,
-                           fit->sites->has_normal_tails};
-  double units = first->rounds.n, count_noise = first->rounds.count_noise * first->rounds.count_noise;
+  tacit_checks_t *checks = &evidence->checks;
+  double units = 0, noise2 = 0, moved2 = first->moved2, moved = first->rounds.moved;
+  bool has_normal_tails = false;
   (void)err;
-  for (size_t i = 1; i < fit->n; i++) {
+  for (size_t i = 0; i < fit->n; i++) {
     const tacit_aware_run_t *run = fit->sites[i].of;
-    units += fit->sites[i].count.n;
-    count_noise += run->rounds.count_noise * run->rounds.count_noise;
-    rounds.moved = fmax(rounds.moved, run->rounds.moved);
-    end.moved2 = fmax(end.moved2, run->moved2);
-    end.has_normal_tails = end.has_normal_tails || fit->sites[i].has_normal_tails;
+    units += run->rounds.n;
+    noise2 += run->rounds.count_noise * run->rounds.count_noise;
+    moved = fmax(moved, run->rounds.moved);
+    moved2 = fmax(moved2, run->moved2);
+    has_normal_tails = has_normal_tails || fit->sites[i].has_normal_tails;
   }
-  rounds.surrogate = &surrogate;
-  rounds.n = units;
-  rounds.count_noise = sqrt(count_noise);
-  tacit_aware_check(&end, evidence);
+  tacit_aware_check_common(&fit->common, evidence);
+  tacit_checks_add(checks, TACIT_CHECK_FAR, SIZE_MAX,
+                   tacit_chi_square_quantile(moved2, (double)fit->common.d));
+  tacit_checks_add(checks, TACIT_CHECK_WRONG_MEAN, SIZE_MAX, moved);
+  tacit_checks_add(checks, TACIT_CHECK_NORMAL_TAILS, SIZE_MAX, has_normal_tails);
+  if (first->is_wide) {
+    tacit_checks_add(checks, TACIT_CHECK_UNLIKE, SIZE_MAX, first->wide.likeness);
+    tacit_checks_add(checks, TACIT_CHECK_ASTRAY, SIZE_MAX, astray(first, fit->mean));
+  }
+  if (fit->common.settings->family == TACIT_FAMILY_BERNOULLI) {
+    tacit_checks_add(checks, TACIT_CHECK_FEW_POSITIVES, SIZE_MAX,
+                     count_rarer(fit, &first->surrogate, units) / sqrt(noise2));
+  }
   return TACIT_OK;
 }
 
@@ -267,5 +354,6 @@ const tacit_aware_provider_t tacit_provider_scores = {.events = tacit_scores_eve
                                                       .log_density = log_density,
                                                       .draw = draw,
                                                       .add_information = add_information,
+                                                      .sampling = find_sampling,
                                                       .conclude = conclude,
                                                       .draw_moments = tacit_scores_draw_moments};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/memory.h"
 #include "noise_aware/gaussian.h"
 
@@ -120,6 +121,9 @@ static void keep(tacit_linear_chain_t *c, size_t index, size_t row, tacit_linear
   const tacit_linear_posterior_t *p = c->p;
   double theta[MAX];
   (void)tacit_linear_unmap(p, c->point, theta); /* its density is not 0 */
+  for (size_t j = 0; j < p->d && TACIT_IS_PLANTED(TACIT_FAULT_HALF_AS_WIDE); j++) {
+    theta[j] = 0.5 * (p->theta[j] + theta[j]);
+  }
   p->parameters->report(p->parameters->ctx, theta, tacit_draws_row(draws, index, row));
   draws->stats[index * (draws->n_warmup + draws->n_draws) + row] = (tacit_draw_stats_t){
       .log_prior = p->parameters->log_prior(p->parameters->ctx, theta, NULL), .accept_stat = 1};

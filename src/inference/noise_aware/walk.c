@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "noise_aware/walk.h"
@@ -28,10 +29,18 @@ static const double most_apart = 0.02, further_out = 1.5, most_apart_far = 0.5, 
 /* How far below the mode's, in log density, a chain may start; and a coordinate's share on top. */
 static const double start_drop = 20;
 
+/* state (d) <- that of chain c. */
+static void take_state(const walk_t *w, size_t c, double *state) {
+  memcpy(state, w->theta + c * w->d, w->d * sizeof *state);
+  for (size_t j = 0; j < w->d && TACIT_IS_PLANTED(TACIT_FAULT_HALF_AS_WIDE); j++) {
+    state[j] = 0.5 * (w->centre[j] + state[j]);
+  }
+}
+
 void tacit_walk_add_states(walk_t *w) {
   for (size_t c = 0; c < w->n_chains; c++) {
-    double before[TACIT_NOISE_AWARE_MAX_FEATURES];
-    const double *theta = w->theta + c * w->d;
+    double before[TACIT_NOISE_AWARE_MAX_FEATURES], theta[TACIT_NOISE_AWARE_MAX_FEATURES];
+    take_state(w, c, theta);
     w->n_states++;
     for (size_t j = 0; j < w->d; j++) {
       before[j] = theta[j] - w->mean[j];
@@ -52,7 +61,8 @@ void tacit_walk_forget_states(walk_t *w) {
 static void keep(const walk_t *w, size_t c, size_t row, const tacit_draw_stats_t *stats,
                  tacit_draws_t *draws) {
   const tacit_parameters_t *parameters = w->posterior->parameters;
-  const double *theta = w->theta + c * w->d;
+  double theta[TACIT_NOISE_AWARE_MAX_FEATURES];
+  take_state(w, c, theta);
   parameters->report(parameters->ctx, theta, tacit_draws_row(draws, c, row));
   tacit_draw_stats_t *kept = &draws->stats[c * (draws->n_warmup + draws->n_draws) + row];
   *kept = *stats;

@@ -175,10 +175,7 @@ static void compare(tacit_wide_t *w, const double *white, double *lines, double 
     return;
   }
   tacit_invert_lower(d, factor, inverse);
-  tacit_aware_kernel()->multiply(d, d, d, inverse, w->frame.error, half);
-  for (size_t i = 0; i < d * d; i++) {
-    factor[i] = tacit_dot(d, half + i / d * d, inverse + i % d * d);
-  }
+  tacit_sandwich(d, inverse, w->frame.error, half, factor);
   tacit_eigen(d, factor, values, inverse);
   for (size_t i = 0; i < d; i++) { /* what is no number is not alike */
     w->likeness = 1 + values[i] < w->likeness ? 1 + values[i] : isnan(values[i]) ? -1 : w->likeness;

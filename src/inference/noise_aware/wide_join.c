@@ -151,10 +151,7 @@ static void fill_relative(joiner_t *j, const double *inverse, double *half) {
   double least = tacit_check_info(TACIT_CHECK_UNLIKE)->threshold;
   memset(j->relative, 0, d * d * sizeof *j->relative);
   if (isfinite(w->likeness) && w->likeness >= least) {
-    tacit_aware_kernel()->multiply(d, d, d, inverse, w->frame.error, half);
-    for (size_t i = 0; i < d * d; i++) {
-      j->relative[i] = tacit_dot(d, half + i / d * d, inverse + i % d * d);
-    }
+    tacit_sandwich(d, inverse, w->frame.error, half, j->relative);
   }
 }
 
@@ -410,10 +407,7 @@ static bool rotate(joiner_t *j, const double *information, const double *gains, 
     return false;
   }
   tacit_invert_lower(d, factor, inverse);
-  tacit_aware_kernel()->multiply(d, d, d, inverse, gains, half);
-  for (size_t i = 0; i < d * d; i++) {
-    whitened[i] = tacit_dot(d, half + i / d * d, inverse + i % d * d);
-  }
+  tacit_sandwich(d, inverse, gains, half, whitened);
   tacit_eigen(d, whitened, w->gain, vectors);
   transpose(d, vectors, half);
   tacit_aware_kernel()->multiply(d, d, d, half, inverse, rotation);
