@@ -138,10 +138,48 @@ static void test_the_density_is_highest_at_the_truth(void **state) {
   free(p);
 }
 
+enum { N_COEFFICIENTS = 3 };
+
+/* Of coefficients j: precision 1 + j; of the log sd, the parameter after them, 9. */
+static void add_precision(const void *ctx, const double *theta, double *precision) {
+  (void)ctx;
+  (void)theta;
+  for (size_t j = 0; j <= N_COEFFICIENTS; j++) {
+    precision[j * (N_COEFFICIENTS + 1) + j] += j < N_COEFFICIENTS ? 1 + (double)j : 9;
+  }
+}
+
+static void report_all(const void *ctx, const double *theta, double *reported) {
+  (void)ctx;
+  memcpy(reported, theta, (N_COEFFICIENTS + 1) * sizeof *theta);
+}
+
+/* Records that would tell 1 of each coefficient, and draws of variance 1: noise widened them by the root of
+ * what prior and records would tell. The prior's precision has a row more than the coefficients. */
+static void test_priors_count_where_their_coefficients_are(void **state) {
+  enum { d = N_COEFFICIENTS };
+  (void)state;
+  tacit_evidence_t *evidence = calloc(1, sizeof *evidence);
+  const tacit_parameters_t parameters = {
+      .dim = d + 1, .n_reported = d + 1, .prior_precision = add_precision, .report = report_all};
+  const tacit_noise_aware_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN, .evidence = evidence};
+  const double mean[d] = {0}, cov[d * d] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  double precision[d * d] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  tacit_aware_noise_factors(
+      &(tacit_aware_common_t){
+          .d = d, .parameters = &parameters, .settings = &settings, .mean = mean, .cov = cov},
+      precision);
+  for (size_t j = 0; j < d; j++) {
+    assert_close(evidence->noise_factor[j], sqrt(2 + (double)j), 1e-12);
+  }
+  free(evidence);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_shares_are_of_one_whole),
                                      cmocka_unit_test(test_a_histogram_tells_where_the_response_is),
                                      cmocka_unit_test(test_counts_tell_where_features_are),
-                                     cmocka_unit_test(test_the_density_is_highest_at_the_truth)};
+                                     cmocka_unit_test(test_the_density_is_highest_at_the_truth),
+                                     cmocka_unit_test(test_priors_count_where_their_coefficients_are)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ void tacit_aware_noise_factors(const tacit_aware_common_t *of, double *precision
   if (result == NULL || of->parameters->n_reported < d || of->parameters->n_reported > d + 1) {
     return;
   }
-  tacit_add_prior_precision(of->parameters, d, of->mean, precision);
+  tacit_aware_add_prior(of, precision);
   if (!tacit_cholesky(d, precision)) {
     return;
   }
