@@ -12,7 +12,7 @@
 #include "noise_aware/noise_aware.h"
 #include "tacit/random.h"
 
-enum { MAX_FEATURES = 9, MAX_TERMS = MAX_FEATURES + 1, MAX_NAME = 24, MAX_LEVELS = 5 };
+enum { MAX_FEATURES = 19, MAX_TERMS = MAX_FEATURES + 1, MAX_NAME = 24, MAX_LEVELS = 5 };
 
 /* How a column is distributed; all but indicators have a public range. */
 typedef enum shape { NORMAL = 0, HEAVY, EXPONENTIAL, LOGNORMAL, INDICATOR, LEVEL } shape_t;

@@ -37,6 +37,19 @@
   { .name = "beta", .lower = 0.001, .shape = 5 }
 #define ZEROS                                                                                                \
   { .name = "zero_inflated_poisson", .zero = 0.25 }
+#define HURDLES                                                                                              \
+  { .name = "hurdle_poisson", .zero = 0.3 }
+#define EIGHT                                                                                                \
+  .n_columns = 8, .columns = {NORMALS(4, 0.4), NORMALS(4, -0.3), NORMALS(4, 0.2), NORMALS(4, 0.1),           \
+                              NORMALS(4, 0),   NORMALS(4, -0.1), NORMALS(4, 0.2), NORMALS(4, -0.2)}
+#define OF_LEVEL(slope)                                                                                      \
+  { LEVEL, 1.0 / 15, 0, 0, 1, slope }
+#define SEVENTEEN /* three numbers and the levels of a factor but the first */                               \
+  .n_columns = 17,                                                                                           \
+  .columns = {NORMALS(4, 0.3), NORMALS(4, -0.2), NORMALS(4, 0.1), OF_LEVEL(0.5),  OF_LEVEL(0.4),             \
+              OF_LEVEL(0.3),   OF_LEVEL(0.2),    OF_LEVEL(0.1),   OF_LEVEL(0),    OF_LEVEL(-0.1),            \
+              OF_LEVEL(-0.2),  OF_LEVEL(-0.3),   OF_LEVEL(-0.4),  OF_LEVEL(-0.5), OF_LEVEL(0.3),             \
+              OF_LEVEL(0.2),   OF_LEVEL(-0.3)}
 #define N .n = 10000
 
 const kind_t program_kinds[] = {
@@ -95,7 +108,10 @@ const kind_t program_kinds[] = {
     {"beta-edge", false, .program = SHARES, .upper = 0.999, .n = 4000, .intercept = -2.5, THREE(4)},
     {"zeros", true, .program = ZEROS, .upper = 30, N, .intercept = 0.6, THREE(4)},
     {"zeros-rare", false, .program = ZEROS, .upper = 10, N, .intercept = -1.5, THREE(4)},
-    {"zeros-skewed", false, .program = ZEROS, .upper = 30, N, .intercept = 0.4, SKEWED}};
+    {"zeros-skewed", false, .program = ZEROS, .upper = 30, N, .intercept = 0.4, SKEWED},
+    {"hurdle", true, .program = HURDLES, .upper = 30, N, .intercept = 0.6, THREE(4)},
+    {"gamma-eight", true, .program = GAMMAS, .upper = 20, .n = 20000, .intercept = 0.3, EIGHT},
+    {"negbinomial-factor", true, .program = COUNTS, .upper = 60, .n = 20000, .intercept = 0.4, SEVENTEEN}};
 const size_t n_program_kinds = sizeof program_kinds / sizeof program_kinds[0];
 
 static const double nu = 4,
@@ -155,13 +171,23 @@ static double factor_draw(const program_family_t *f, tacit_rng_t *rng) {
                                              : exponential_draw(rng);
 }
 
+static bool is_count(const program_family_t *f) {
+  return strcmp(f->name, "negbinomial") == 0 || strcmp(f->name, "zero_inflated_poisson") == 0 ||
+         strcmp(f->name, "hurdle_poisson") == 0;
+}
+
 double program_response(const kind_t *kind, double eta, tacit_rng_t *rng) {
   const program_family_t *f = &kind->program;
   if (f->n_levels > 0) {
     return level_draw(f, eta, rng);
   }
   double y;
-  if (strcmp(f->name, "negbinomial") == 0 || strcmp(f->name, "zero_inflated_poisson") == 0) {
+  if (strcmp(f->name, "hurdle_poisson") == 0) {
+    for (y = 0; y < 1;) {
+      y = poisson_draw(exp(eta), rng);
+    }
+    y = tacit_rng_uniform(rng) < f->zero ? 0 : y;
+  } else if (is_count(f)) {
     double factor = f->shape > 0 ? gamma_draw(f->shape, rng) / f->shape : 1;
     y = tacit_rng_uniform(rng) < f->zero ? 0 : poisson_draw(exp(eta) * factor, rng);
   } else if (strcmp(f->name, "student") == 0) {
@@ -217,9 +243,8 @@ void program_schema(const kind_t *kind, const char *columns, char *text, size_t 
              f->n_levels == 2 ? "p, q, r" : "p, q, r, s", columns);
     return;
   }
-  bool is_count = strcmp(f->name, "negbinomial") == 0 || strcmp(f->name, "zero_inflated_poisson") == 0,
-       is_real = strcmp(f->name, "student") == 0;
-  snprintf(text, n, "columns:\n  y: {type: %s, lower: %g, upper: %g}\n%s%s", is_count ? "integer" : "numeric",
-           is_real ? -kind->upper : f->lower, kind->upper, f->is_censored ? "  over: {type: binary}\n" : "",
-           columns);
+  bool is_real = strcmp(f->name, "student") == 0;
+  snprintf(text, n, "columns:\n  y: {type: %s, lower: %g, upper: %g}\n%s%s",
+           is_count(f) ? "integer" : "numeric", is_real ? -kind->upper : f->lower, kind->upper,
+           f->is_censored ? "  over: {type: binary}\n" : "", columns);
 }
