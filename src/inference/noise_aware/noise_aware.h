@@ -90,7 +90,7 @@ typedef struct tacit_noise_aware_settings {
   void (*normal_tails)(void *user);
   void *prior_user; /**< of these */
   /**
-   * A model of which centred scores and their slopes are released, at nine points (docs/theory.md,
+   * A model of which centred scores and their slopes are released, at nine or twelve points (docs/theory.md,
    * section 18.13): family, upper and what is said of features count for nothing then. NULL: a regression.
    * Borrowed.
    */
@@ -114,7 +114,7 @@ tacit_noise_aware_settings_t tacit_noise_aware_settings_default(void);
 enum {
   TACIT_NOISE_AWARE_MAX_FEATURES = 200,
   TACIT_NOISE_AWARE_MAX_NARROW = 20,
-  TACIT_NOISE_AWARE_N_EVENTS = 28
+  TACIT_NOISE_AWARE_N_EVENTS = 36
 };
 
 /**

@@ -1,8 +1,8 @@
 /*
  * Inference for any model whose responses can be simulated (docs/theory.md, section 18.14). At nine points t,
- * each where the last leads, in coordinates e (theta = t + A' e) in which a record's information is about 1,
- * two sums over records are released: of scores, and of what they change by in e, J, a function of each
- * record's own x. At the first seven, which show the way, scores are clipped and centred; at the last two
+ * or twelve, each where the last leads, in coordinates e (theta = t + A' e) in which a record's information
+ * is about 1, two sums over records are released: of scores, and of what they change by in e, J, a function
+ * of each record's own x. At the first seven, which show the way, scores are clipped and centred; after these
  * they are as they are, in bands by their length (program_bands.c).
  *
  * Everything of first order is released: nothing that the answer rests on is made up.
@@ -44,7 +44,7 @@ static tacit_status_t look_at_slope(tacit_program_run_t *run, size_t round, taci
 }
 
 static void place(const tacit_program_run_t *run, size_t point, size_t round, tacit_program_seen_t *seen) {
-  bool is_last = point + 1 == TACIT_PROGRAM_POINTS; /* nothing is clipped there */
+  bool is_last = point + 1 == tacit_program_n_points(run->settings); /* nothing is clipped there */
   double clip = tacit_program_clip(run->settings, run->n, point);
   *seen = (tacit_program_seen_t){.clip = clip,
                                  .most = is_last ? 1e15 : tacit_program_most(run->settings, run->n, round)};
@@ -55,14 +55,17 @@ static void place(const tacit_program_run_t *run, size_t point, size_t round, ta
 /* A point; the run moves on. */
 static tacit_status_t visit(tacit_program_run_t *run, size_t point, tacit_error_t *err) {
   tacit_program_seen_t *seen = &run->seen;
-  bool is_centred = point + 2 < TACIT_PROGRAM_POINTS;
+  bool is_centred = point < TACIT_PROGRAM_CENTRED;
   place(run, point, TACIT_PROGRAM_LOOKS + point, seen);
   tacit_status_t status =
       is_centred ? release(run, TACIT_CENTRED_SCORE, point, seen, seen->score, &seen->score_sd, err)
                  : TACIT_OK;
   TACIT_THEN(status, look_at_slope(run, TACIT_PROGRAM_LOOKS + point, seen, err));
   if (status == TACIT_OK && !is_centred) {
-    status = tacit_program_learn_first(run, seen, err);
+    status = tacit_program_learn_plain(run, seen, err);
+    if (status == TACIT_OK) {
+      tacit_program_learn_secants(run, seen);
+    }
   }
   if (status == TACIT_OK) { /* kept releases have points of their own */
     memcpy(run->theta, seen->theta, sizeof run->theta);
@@ -74,7 +77,7 @@ static tacit_status_t visit(tacit_program_run_t *run, size_t point, tacit_error_
 }
 
 static tacit_status_t visit_last(tacit_program_run_t *run, tacit_error_t *err) {
-  size_t point = TACIT_PROGRAM_POINTS - 1;
+  size_t point = tacit_program_n_points(run->settings) - 1;
   place(run, point, TACIT_PROGRAM_LOOKS + point, &run->seen);
   tacit_status_t status = tacit_program_learn_last(run, &run->seen, err);
   memcpy(run->theta, run->seen.theta, sizeof run->theta);
@@ -111,7 +114,7 @@ static tacit_status_t learn_scores(tacit_aware_site_t *site, tacit_error_t *err)
     place(run, 0, r, &run->seen);
     status = look_at_slope(run, r, &run->seen, err);
   }
-  for (size_t point = 0; point + 1 < TACIT_PROGRAM_POINTS && status == TACIT_OK; point++) {
+  for (size_t point = 0; point + 1 < tacit_program_n_points(run->settings) && status == TACIT_OK; point++) {
     status = visit(run, point, err);
   }
   TACIT_THEN(status, visit_last(run, err));

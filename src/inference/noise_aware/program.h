@@ -9,11 +9,12 @@
 #include "noise_aware/engine.h"
 
 enum {
-  TACIT_PROGRAM_POINTS = 9,
+  TACIT_PROGRAM_CENTRED = 7, /* points with clipped and centred scores; after these, scores as they are */
+  TACIT_PROGRAM_MOST_PLAIN = 5,
   TACIT_PROGRAM_LOOKS = 2, /* releases of slopes before the first score */
   TACIT_PROGRAM_SIMULATED = 32,
   TACIT_PROGRAM_MADE_UP = 1,
-  TACIT_PROGRAM_LAST_SEED = TACIT_PROGRAM_POINTS - 1, /* of responses that are simulated at the last point */
+  TACIT_PROGRAM_LAST_SEED = 8, /* of responses that are simulated at the last point */
   PARAMETERS = TACIT_NOISE_AWARE_MAX_NARROW,
   MATRIX = PARAMETERS * PARAMETERS
 };
@@ -38,7 +39,7 @@ typedef struct tacit_program_seen {
       worst; /* noise of an element on the diagonal; largest share of it that is left after all looks */
 } tacit_program_seen_t;
 
-/* What is released by length: at the last point but one scores, at the last slopes and scores. */
+/* What is released by length: at the last points but one scores, at the last slopes and scores. */
 typedef enum tacit_program_banded_kind {
   TACIT_PROGRAM_FIRST_SCORE_LENGTHS,
   TACIT_PROGRAM_FIRST_SCORES,
@@ -89,6 +90,14 @@ typedef struct tacit_program_said {
   double bend;        /* of the expected score one posterior sd away, in sds of the score */
 } tacit_program_said_t;
 
+/* Scores that are neither clipped nor centred, at points on the way. */
+typedef struct tacit_program_secants {
+  size_t n;
+  double theta[TACIT_PROGRAM_MOST_PLAIN][PARAMETERS];
+  double score[TACIT_PROGRAM_MOST_PLAIN][PARAMETERS]; /* in theta */
+  double noise2[TACIT_PROGRAM_MOST_PLAIN];            /* of an element of the score in e */
+} tacit_program_secants_t;
+
 typedef struct tacit_program_run {
   tacit_curator_t *curator;
   const tacit_parameters_t *parameters;
@@ -100,6 +109,7 @@ typedef struct tacit_program_run {
   tacit_program_banded_t bands;
   tacit_program_said_t said;
   tacit_program_likelihood_t own;
+  tacit_program_secants_t secants;
   const struct tacit_program_run *before; /* of sites together: the one before, whose likelihood counts too */
 } tacit_program_run_t;
 
@@ -116,7 +126,7 @@ TACIT_MUST_USE tacit_status_t tacit_program_find_posterior(const tacit_program_r
 
 /* run->bands, seen->score, score_sd <- lengths of scores, and scores in bands, at the last point but one;
  * then at the last the same of slopes as well. */
-TACIT_MUST_USE tacit_status_t tacit_program_learn_first(tacit_program_run_t *run, tacit_program_seen_t *seen,
+TACIT_MUST_USE tacit_status_t tacit_program_learn_plain(tacit_program_run_t *run, tacit_program_seen_t *seen,
                                                         tacit_error_t *err);
 TACIT_MUST_USE tacit_status_t tacit_program_learn_last(tacit_program_run_t *run, tacit_program_seen_t *seen,
                                                        tacit_error_t *err);
@@ -145,6 +155,12 @@ void tacit_program_conclude(tacit_program_run_t *run);
 double tacit_program_log_likelihood(const tacit_program_likelihood_t *of, const double *theta, double *grad,
                                     double *precision);
 
+/* ---- program_secant.c ---- */
+
+/* A score that is neither clipped nor centred is there: seen->steep <- by what such scores changed by so far.
+ */
+void tacit_program_learn_secants(tacit_program_run_t *run, tacit_program_seen_t *seen);
+
 /* ---- program_plan.c ---- */
 
 size_t tacit_program_events(const tacit_noise_aware_settings_t *settings,
@@ -161,6 +177,7 @@ double tacit_program_clip(const tacit_noise_aware_settings_t *settings, double n
 double tacit_program_most(const tacit_noise_aware_settings_t *settings, double n, size_t round);
 double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *settings,
                                        tacit_program_banded_kind_t kind);
+size_t tacit_program_n_points(const tacit_noise_aware_settings_t *settings);
 /* Noise of the last scores, with what is usually not known beyond the core. */
 double tacit_program_usual_noise(const tacit_noise_aware_settings_t *settings, double n_units);
 double tacit_program_of_squares(const tacit_noise_aware_settings_t *settings);

@@ -133,7 +133,7 @@ static tacit_status_t prepare(const tacit_program_run_t *run, const tacit_progra
                                 : TACIT_OK;
 }
 
-tacit_status_t tacit_program_learn_first(tacit_program_run_t *run, tacit_program_seen_t *seen,
+tacit_status_t tacit_program_learn_plain(tacit_program_run_t *run, tacit_program_seen_t *seen,
                                          tacit_error_t *err) {
   const tacit_program_point_t point = point_of(run, seen);
   const tacit_aware_banded_t scores = banded_scores(run->parameters->dim, &point, seen);

@@ -101,7 +101,7 @@ double tacit_program_last_step(tacit_program_run_t *run, const double *theta, co
 /* At the prior's centre, the slope being what is expected there. */
 static double foretell(tacit_public_t *p, const tacit_noise_aware_settings_t *s,
                        const tacit_parameters_t *parameters, double n) {
-  size_t d = p->d, last = TACIT_PROGRAM_POINTS - 1;
+  size_t d = p->d;
   double theta[PARAMETERS] = {0}, whiten[MATRIX], slope[MATRIX], inverse[MATRIX], squares[MATRIX],
          at_e[MATRIX], back[MATRIX], cov[MATRIX], prior[MATRIX];
   tacit_program_climb(d, tacit_program_prior_density, parameters, theta);
@@ -109,7 +109,8 @@ static double foretell(tacit_public_t *p, const tacit_noise_aware_settings_t *s,
     return INFINITY;
   }
   double clip = tacit_program_clip(s, n, 0), noise = tacit_program_usual_noise(s, n);
-  const tacit_centred_point_t point = {theta, whiten, clip, 1e15, TACIT_PROGRAM_SIMULATED, last};
+  const tacit_centred_point_t point = {
+      theta, whiten, clip, 1e15, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_LAST_SEED};
   tacit_public_slope(p, &point, slope);
   memcpy(inverse, slope, d * d * sizeof *inverse);
   if (!tacit_program_invert_positive(d, inverse)) {

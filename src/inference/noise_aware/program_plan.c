@@ -8,14 +8,24 @@
 #include "noise_aware/program.h"
 
 /*
- * Shares of mu^2, which sum to 1: of slopes before the first score and at eight points, of centred scores at
- * seven, and of what goes by length at the last two. Where the number of units is private, the last scores
- * give up what that costs.
+ * Shares of mu^2, which sum to 1: of slopes before the first score and at the next eight points, of centred
+ * scores at seven, and of what goes by length at the last two. Where the number of units is private, the last
+ * scores give up what that costs.
  */
-static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS - 1] = {
+static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_CENTRED + 1] = {
     0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.02, 0.02, 0.03};
-static const double share_scores[TACIT_PROGRAM_POINTS - 2] = {0.02, 0.02, 0.02, 0.02, 0.03, 0.03, 0.05};
+static const double share_scores[TACIT_PROGRAM_CENTRED] = {0.02, 0.02, 0.02, 0.02, 0.03, 0.03, 0.05};
 static const double share_banded[TACIT_PROGRAM_N_BANDED] = {0.02, 0.12, 0.02, 0.04, 0.10, 0.36};
+
+/*
+ * From this rho on, an epsilon of about 100 at delta 1e-6, four points with scores as they are come before the
+ * last, where else one does. Clipped and centred ones lead to another place where records are not as the
+ * program says, and by a slope that is not theirs one step from there is not enough; noise allows more.
+ */
+static const double rho_of_many = 50;
+enum { N_MORE = 3 };
+static const double share_more_slopes = 0.01,
+                    share_banded_of_many[TACIT_PROGRAM_N_BANDED] = {0.01, 0.03, 0.02, 0.04, 0.10, 0.31};
 
 /*
  * Clips grow until their noise is this share of a sampling sd, and of a record's information; and their
@@ -24,7 +34,7 @@ static const double share_banded[TACIT_PROGRAM_N_BANDED] = {0.02, 0.12, 0.02, 0.
  */
 static const double noise_of_score = 0.3, noise_of_slope = 0.02;
 static const double least_clip = 2, least_most = 2.5, least_first = 4, open_clip = 64;
-enum { N_OPEN = 4 };
+enum { N_OPEN = 2 };
 
 /* Most noise of the last slope, of a record's information, and of the core of the last scores, of a sampling
  * sd. */
@@ -34,9 +44,19 @@ static const double most_slope_noise = 0.1, most_score_noise = 1;
  * noise there is. Measured on counts and times of 3 to 5 parameters. */
 static const double usual_tails = 8;
 
+static bool has_many(const tacit_noise_aware_settings_t *s) { return s->rho >= rho_of_many; }
+
+size_t tacit_program_n_points(const tacit_noise_aware_settings_t *s) {
+  return TACIT_PROGRAM_CENTRED + 2 + (has_many(s) ? N_MORE : 0);
+}
+
+static double slope_share(size_t round) {
+  return round < sizeof share_slopes / sizeof share_slopes[0] ? share_slopes[round] : share_more_slopes;
+}
+
 double tacit_program_multiplier(const tacit_noise_aware_settings_t *s, tacit_aware_centred_kind_t kind,
                                 size_t round) {
-  return schedule_multiplier(s->rho, kind == TACIT_CENTRED_SCORE ? share_scores[round] : share_slopes[round]);
+  return schedule_multiplier(s->rho, kind == TACIT_CENTRED_SCORE ? share_scores[round] : slope_share(round));
 }
 
 double tacit_program_of_squares(const tacit_noise_aware_settings_t *s) {
@@ -45,12 +65,12 @@ double tacit_program_of_squares(const tacit_noise_aware_settings_t *s) {
 
 double tacit_program_clip(const tacit_noise_aware_settings_t *s, double n, size_t point) {
   double root = sqrt((double)s->records->dim);
-  if (point + 2 >= TACIT_PROGRAM_POINTS) {
+  if (point >= TACIT_PROGRAM_CENTRED) {
     return open_clip * root;
   }
   double noise = 1.25 * tacit_aware_factor(s) * tacit_program_multiplier(s, TACIT_CENTRED_SCORE, point);
-  return point + N_OPEN < TACIT_PROGRAM_POINTS ? least_clip * root
-                                               : fmax(least_clip * root, noise_of_score * sqrt(n) / noise);
+  return point + N_OPEN < TACIT_PROGRAM_CENTRED ? least_clip * root
+                                                : fmax(least_clip * root, noise_of_score * sqrt(n) / noise);
 }
 
 double tacit_program_most(const tacit_noise_aware_settings_t *s, double n, size_t round) {
@@ -63,7 +83,7 @@ double tacit_program_most(const tacit_noise_aware_settings_t *s, double n, size_
 /* Where the number of units is private, the last scores give up what that costs. */
 static double banded_share(const tacit_noise_aware_settings_t *s, tacit_program_banded_kind_t kind) {
   bool gives_up = kind == TACIT_PROGRAM_LAST_SCORES && tacit_aware_is_count_private(s);
-  return share_banded[kind] - (gives_up ? share_count : 0);
+  return (has_many(s) ? share_banded_of_many : share_banded)[kind] - (gives_up ? share_count : 0);
 }
 
 double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *s,
@@ -76,14 +96,16 @@ size_t tacit_program_events(const tacit_noise_aware_settings_t *s,
   static const char *const labels[] = {"lengths of scores", "bands of scores", "lengths of slopes",
                                        "lengths of scores", "bands of slopes", "bands of scores"};
   size_t n = 0;
-  for (size_t r = 0; r + 1 < TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_POINTS; r++) {
-    tacit_aware_plan(s, share_slopes[r], 1, "slope of centred scores", events, &n);
+  for (size_t r = 0; r + 1 < TACIT_PROGRAM_LOOKS + tacit_program_n_points(s); r++) {
+    tacit_aware_plan(s, slope_share(r), 1, "slope of centred scores", events, &n);
   }
-  for (size_t r = 0; r + 2 < TACIT_PROGRAM_POINTS; r++) {
+  for (size_t r = 0; r < TACIT_PROGRAM_CENTRED; r++) {
     tacit_aware_plan(s, share_scores[r], 1, "centred score", events, &n);
   }
+  size_t n_plain = tacit_program_n_points(s) - TACIT_PROGRAM_CENTRED - 1; /* before the last */
   for (tacit_program_banded_kind_t kind = 0; kind < TACIT_PROGRAM_N_BANDED; kind++) {
-    tacit_aware_plan(s, banded_share(s, kind), 1, labels[kind], events, &n);
+    size_t count = kind <= TACIT_PROGRAM_FIRST_SCORES ? n_plain : 1;
+    tacit_aware_plan(s, banded_share(s, kind), count, labels[kind], events, &n);
   }
   tacit_aware_plan(s, tacit_aware_is_count_private(s) ? share_count : 0, 1, "number of units", events, &n);
   return n;

@@ -134,7 +134,7 @@ tacit_status_t tacit_public_learn(tacit_public_t *p, const tacit_program_run_t *
   size_t d = p->d, q = d * (d + 1) / 2;
   const tacit_program_seen_t *last = &run->seen;
   const tacit_centred_point_t point = {
-      last->theta, last->whiten, last->clip, last->most, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_POINTS - 1};
+      last->theta, last->whiten, last->clip, last->most, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_LAST_SEED};
   double wanted[PARAMETERS * (PARAMETERS + 1) / 2], slope[MATRIX], effective = 0,
                                                                    noise = last->slope_sd / run->n;
   tilt_t t = {.n = p->n, .q = q, .wanted = wanted, .doubt = program_weight * noise * noise};
