@@ -3,8 +3,8 @@
  * order; 16 of equally many records are lanes of as many blocks.
  *
  * Mutations tried, each of which fails here: groups that begin in the midst of a block; one group too many
- * where too few others lie before them; a group of units of two lengths; offsets left as they were; units of a
- * range in the order of another's.
+ * where too few others lie before them; a group of units of two lengths; offsets left as they were; units of
+ * a range in the order of another's.
  */
 #include <string.h>
 
