@@ -18,8 +18,8 @@ static const double share_scores[TACIT_PROGRAM_CENTRED] = {0.02, 0.02, 0.02, 0.0
 static const double share_banded[TACIT_PROGRAM_N_BANDED] = {0.02, 0.12, 0.02, 0.04, 0.10, 0.36};
 
 /*
- * From this rho on, an epsilon of about 100 at delta 1e-6, four points with scores as they are come before the
- * last, where else one does. Clipped and centred ones lead to another place where records are not as the
+ * From this rho on, an epsilon of about 100 at delta 1e-6, four points with scores as they are come before
+ * the last, where else one does. Clipped and centred ones lead to another place where records are not as the
  * program says, and by a slope that is not theirs one step from there is not enough; noise allows more.
  */
 static const double rho_of_many = 50;

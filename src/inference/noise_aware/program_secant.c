@@ -1,9 +1,9 @@
 /*
- * Slopes are what a program expects. Where records are not as it says, scores fall by another slope, and steps
- * that go by the first come no nearer, or turn about the answer. What scores that are neither clipped nor
- * centred changed by from one point to the next tells of theirs, along the way at least: the slope is corrected
- * by the least symmetric matrix that explains it [Powell1970], as far as noise does not. (docs/theory.md,
- * section 18.14)
+ * Slopes are what a program expects. Where records are not as it says, scores fall by another slope, and
+ * steps that go by the first come no nearer, or turn about the answer. What scores that are neither clipped
+ * nor centred changed by from one point to the next tells of theirs, along the way at least: the slope is
+ * corrected by the least symmetric matrix that explains it [Powell1970], as far as noise does not.
+ * (docs/theory.md, section 18.14)
  */
 #include <math.h>
 #include <string.h>
