@@ -90,7 +90,7 @@ static void check_draws(const effect_kind_t *kind) {
   const double centre[3] = {0.25, 0.3, -0.1}, of_level[9] = {0.06, 0, 0, 0, 0.3, 0.05, 0, 0.05, 0.15};
   double at[MAX_DIM] = {0}, cov[MAX_DIM * MAX_DIM] = {1};
   walk_user_t user = {.kind = kind};
-  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, report, begin, &user};
+  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, 0, 1, report, begin, &user};
   const tacit_parameters_t parameters = {.dim = dim, .n_reported = dim, .log_prior = no_prior};
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   double mean[N_VALUES], variance[N_VALUES];
@@ -137,7 +137,7 @@ static void test_a_walk_that_was_stopped_has_no_draws(void **state) {
   const double centre[DIM] = {0}, cov[DIM * DIM] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   effect_kind_t own = of_intercept;
   walk_user_t user = {.kind = &own};
-  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, report, begin, &user};
+  const tacit_noise_aware_effects_t effects = {factors, 1, N_VALUES, 0, 1, report, begin, &user};
   const tacit_parameters_t parameters = {.dim = DIM, .n_reported = DIM, .log_prior = no_prior};
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   tacit_draws_t draws;

@@ -305,17 +305,17 @@ static tacit_status_t begin(const walk_t *w, chain_t *c, size_t index, tacit_err
 
 /* The effects of all levels: r_1 is drawn given the contrasts. */
 static void report(const walk_t *w, chain_t *c, double *row) {
-  double *theta = w->look, *level = w->levels;
+  double *theta = w->look, *level = w->levels, *level_of = theta + w->effects->level_at;
   memcpy(theta, c->theta, w->dim * sizeof *theta);
   for (size_t t = 0; t < w->effects->n; t++) {
     tacit_level_effects_t f = w->effects->factors[t];
     double sum = 0, n = (double)f.n_levels, sd = w->sds[t] = exp(c->at.log_sds[t]), unit = unit_of(&f);
     for (size_t k = f.first; k < f.first + f.n_levels - 1; k++) {
       sum += unit * theta[k];
-      theta[0] -= f.main > 0 ? 0 : theta[k]; /* its feature is -1 at the first level */
+      *level_of -= f.main > 0 ? 0 : w->effects->level_sign * theta[k]; /* its feature is -1 at the first */
     }
     double first = -sum / n + sd / sqrt(n) * tacit_rng_normal(c->rng);
-    theta[f.main] -= first;
+    *(f.main > 0 ? &theta[f.main] : level_of) -= (f.main > 0 ? 1 : w->effects->level_sign) * first;
     *level++ = first;
     for (size_t k = f.first; k < f.first + f.n_levels - 1; k++) {
       *level++ = first + unit * theta[k];

@@ -38,6 +38,8 @@ typedef struct tacit_level_effects {
 typedef struct tacit_noise_aware_effects {
   const tacit_level_effects_t *factors; /**< shape (n) */
   size_t n, n_reported;
+  size_t level_at;   /**< parameter that the level of all is, the intercept or the first of cut points */
+  double level_sign; /**< 1, or -1: it falls as the level rises */
   /**
    * One draw, reported. theta: unconstrained parameters of the regression, intercept and slopes at effects 0
    * and the factors' coefficients of no meaning; sds: shape (n); effects: of all levels of all factors, one

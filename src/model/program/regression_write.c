@@ -574,6 +574,13 @@ static size_t write_given_priors(writer_t *w, size_t k, const char *of_class) {
   return k;
 }
 
+/* Of cut points, whose level is free. */
+static void write_priors_of_distances(writer_t *w) {
+  for (size_t k = 2; k < w->r->response->n_levels; k++) {
+    tacit_text_printf(w->text, "  cut[%zu] - cut[1] ~ normal(0, 5);\n", k);
+  }
+}
+
 /* Those of the family's own parameters, a line each; of the response's sd, that of the scaled one is sampled.
  * They are the k-th quantities and on. */
 static void write_family_priors(writer_t *w, size_t k) {
@@ -587,7 +594,9 @@ static void write_family_priors(writer_t *w, size_t k) {
       prior =
           strcmp(w->names.names[i], is_sigma_s ? "sigma" : name) == 0 ? given_prior(w, i, SIZE_MAX) : prior;
     }
-    if (prior != NULL) {
+    if (w->priors.is_level_flat && strcmp(name, "cut") == 0) {
+      write_priors_of_distances(w);
+    } else if (prior != NULL) {
       write_prior(w, name, prior, 0, is_sigma_s && !w->priors.are_scaled ? w->half : 1);
     } else {
       tacit_text_printf(w->text, "%.*s\n", (int)(end - line), line);
@@ -754,7 +763,8 @@ static void write(tacit_regression_t *r, const family_t *family, const tacit_wri
     write_generated(&w);
   }
   written->names = w.names;
-  written->n_features = has_intercept(&w) && w.n_classes == 0 ? 1 + w.n : 0;
+  written->has_cuts = family->response == RESPONSE_LEVELS;
+  written->n_features = has_intercept(&w) && w.n_classes == 0 ? 1 + w.n : written->has_cuts ? w.n : 0;
 }
 
 tacit_status_t tacit_written_new(tacit_written_t *written, const char *formula, const char *family,

@@ -13,6 +13,7 @@ typedef struct tacit_written {
                           program has them */
   size_t n_features;   /* of the only predictor, its intercept first, which names begin with and unconstrained
                           parameters, too; 0: there are several predictors, or none has an intercept */
+  bool has_cuts;       /* cut points are in the place of the intercept, after the features */
 } tacit_written_t;
 
 /* Priors of coefficients that take the place of the written ones: of the coefficients as reported, or of the
@@ -21,6 +22,7 @@ typedef struct tacit_written_priors {
   const tacit_prior_entry_t *entries; /* shape (n) */
   size_t n;
   bool are_scaled;
+  bool is_level_flat; /* cut points have a prior but for where the first is */
 } tacit_written_priors_t;
 
 /* As tacit_program_of_formula(), with priors (NULL: none); clear in either case. */

@@ -77,9 +77,10 @@ static double fixed_of(const tacit_fit_effects_t *effects, const double *at, siz
   return value;
 }
 
-/* Is it a program's intercept or slope in units of mapped features? */
+/* Is it a program's intercept, slope or cut point at mapped features? Cut points of the regression are those
+ * at the middle of the levels. */
 static bool is_of_predictor(const char *name) {
-  return strcmp(name, "Intercept_s") == 0 || strncmp(name, "b_s", 3) == 0;
+  return strcmp(name, "Intercept_s") == 0 || strncmp(name, "b_s", 3) == 0 || strncmp(name, "cut.", 4) == 0;
 }
 
 /* Do program and regression scale coefficients alike? */
@@ -107,7 +108,7 @@ static bool is_alike(const tacit_fit_t *fit) {
   }
   if (ok) {
     own->report(own->ctx, theta, at);
-    theta[0] -= first;
+    theta[effects->aware.level_at] -= effects->aware.level_sign * first;
     report(effects, theta, sds, levels, row);
   }
   for (size_t j = 0; j < effects->n_fixed && ok; j++) {
@@ -237,10 +238,11 @@ static tacit_status_t open_programs(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_fit_effects_t *effects = fit->effects;
   tacit_status_t status = tacit_written_new(&effects->fixed_names, effects->fixed.data,
                                             tacit_fit_value(fit, "family"), fit->schema, NULL, err);
-  TACIT_THEN(status, tacit_fit_open_written(fit, effects->regression.data, fit->priors, fit->n_priors,
-                                            &effects->names, &fit->program, &fit->model, err));
+  const tacit_written_priors_t priors = tacit_fit_written_priors(fit);
+  TACIT_THEN(status, tacit_fit_open_written(fit, effects->regression.data, &priors, &effects->names,
+                                            &fit->program, &fit->model, err));
   effects->n_fixed = effects->fixed_names.n_features;
-  effects->n_features = effects->names.n_features;
+  effects->n_features = effects->names.has_cuts && effects->n_slopes > 0 ? 0 : effects->names.n_features;
   return status;
 }
 
@@ -255,12 +257,16 @@ static tacit_status_t open_flat(tacit_fit_t *fit, tacit_error_t *err) {
     priors[i] = fit->priors[i];
   }
   for (size_t j = 0; j < effects->n_features && ok; j++) {
-    if (j == 0 || tacit_fit_is_of_effects(effects, j)) {
+    if ((j == 0 && !effects->names.has_cuts) || tacit_fit_is_of_effects(effects, j)) {
       priors[n++] = (tacit_prior_entry_t){tacit_strdup(own_label(fit, j)), {.kind = TACIT_PRIOR_FLAT}};
       ok = priors[n - 1].term != NULL;
     }
   }
-  tacit_status_t status = ok ? tacit_fit_open_written(fit, effects->regression.data, priors, n, &written,
+  tacit_written_priors_t all = tacit_fit_written_priors(fit);
+  all.entries = priors;
+  all.n = n;
+  all.is_level_flat = true;
+  tacit_status_t status = ok ? tacit_fit_open_written(fit, effects->regression.data, &all, &written,
                                                       &effects->flat_program, &effects->flat, err)
                              : tacit_error_memory(err);
   tacit_written_clear(&written);
@@ -298,6 +304,7 @@ static tacit_status_t open_parts(tacit_fit_t *fit,
 static bool place_parameters(const tacit_fit_t *fit) {
   const tacit_fit_effects_t *effects = fit->effects;
   size_t n_coefficients = 0, n_levels = 0, n_sds = 0, n_others = 0, dim = fit->model.parameters.dim;
+  const size_t has_intercept = !effects->names.has_cuts;
   for (size_t j = 0; j < effects->model.parameters.dim; j++) {
     const char *name = tacit_program_parameter(effects->program, j);
     tacit_fit_place_t *place = &effects->places[j];
@@ -307,7 +314,7 @@ static bool place_parameters(const tacit_fit_t *fit) {
     place->at = place->of == TACIT_FIT_PLACE_OF_SD      ? n_sds++
                 : place->of == TACIT_FIT_PLACE_OF_LEVEL ? n_levels++
                 : strcmp(name, "Intercept_s") == 0      ? 0
-                : strcmp(name, "b_s") == 0              ? 1 + n_coefficients++
+                : strcmp(name, "b_s") == 0              ? has_intercept + n_coefficients++
                                                         : effects->n_features + n_others++;
     if (strcmp(name, "b_s") == 0) {
       place->at = place->at < effects->n_fixed ? effects->fixed_at[place->at] : dim;
@@ -335,6 +342,8 @@ static tacit_status_t open_reported(tacit_fit_t *fit, tacit_error_t *err) {
     size_t dim = effects->model.parameters.dim;
     effects->aware.factors = effects->factors;
     effects->aware.n_reported = effects->model.parameters.n_reported;
+    effects->aware.level_at = effects->names.has_cuts ? effects->n_features : 0;
+    effects->aware.level_sign = effects->names.has_cuts ? -1 : 1;
     effects->aware.report = report_of_fit;
     effects->aware.begin = begin;
     effects->aware.user = fit;

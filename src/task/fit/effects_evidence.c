@@ -26,7 +26,9 @@ static size_t feature_of(const tacit_fit_t *fit, size_t j) {
     return j;
   }
   const char *name = fit->model.parameters.names[j];
-  return strcmp(name, "Intercept_s") == 0 ? 0 : sscanf(name, "b_s.%zu", &k) == 1 ? k : SIZE_MAX;
+  return strcmp(name, "Intercept_s") == 0   ? 0
+         : sscanf(name, "b_s.%zu", &k) == 1 ? k - fit->effects->names.has_cuts
+                                            : SIZE_MAX;
 }
 
 /* Where that is reported of the formula: a coefficient by its label, that of a level by its effect. */
@@ -102,7 +104,7 @@ tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *er
     to->prior_sd[i] = to->prior_share[i] = NAN;
     to->feature_sd[i] = to->feature_mean[i] = to->noise_factor[i] = 0;
   }
-  for (size_t j = 1; j < of->n_terms; j++) {
+  for (size_t j = fit->effects->names.has_cuts ? 0 : 1; j < of->n_terms; j++) { /* the intercept's is flat */
     size_t i = reported_at(fit, j);
     bool is_again = j >= fit->effects->n_features && feature_of(fit, j) != SIZE_MAX;
     if (i < to->n_terms && !is_again && !is_of_level(fit, j)) {

@@ -248,10 +248,12 @@ TACIT_MUST_USE tacit_status_t tacit_fit_prepare(tacit_fit_t *fit, tacit_error_t 
 bool tacit_fit_is_program(const tacit_fit_t *fit);
 /* Not of a file, and not one that releases were kept with. */
 bool tacit_fit_is_formula(const tacit_fit_t *fit);
+/* Priors as they were given. */
+tacit_written_priors_t tacit_fit_written_priors(const tacit_fit_t *fit);
 /* The program of a formula with priors in the place of those given, compiled; all is the caller's, after
  * failure too. */
 TACIT_MUST_USE tacit_status_t tacit_fit_open_written(const tacit_fit_t *fit, const char *formula,
-                                                     const tacit_prior_entry_t *priors, size_t n_priors,
+                                                     const tacit_written_priors_t *priors,
                                                      tacit_written_t *written, tacit_program_t **program,
                                                      tacit_model_t *model, tacit_error_t *err);
 /* Settings that go with one alone. */

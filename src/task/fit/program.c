@@ -70,15 +70,15 @@ tacit_status_t tacit_fit_check_program(const tacit_fit_t *fit, tacit_error_t *er
   return TACIT_OK;
 }
 
-static tacit_written_priors_t written_priors(const tacit_fit_t *fit, const tacit_prior_entry_t *priors,
-                                             size_t n) {
-  return (tacit_written_priors_t){priors, n, strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0};
+tacit_written_priors_t tacit_fit_written_priors(const tacit_fit_t *fit) {
+  return (tacit_written_priors_t){fit->priors, fit->n_priors,
+                                  strcmp(tacit_fit_value(fit, "prior-scale"), "scaled") == 0, false};
 }
 
 /* The formula's program, with the priors that were given. */
 static tacit_status_t write_formula(const tacit_fit_t *fit, const char *family, tacit_written_t *written,
                                     tacit_error_t *err) {
-  const tacit_written_priors_t priors = written_priors(fit, fit->priors, fit->n_priors);
+  const tacit_written_priors_t priors = tacit_fit_written_priors(fit);
   return tacit_written_new(written, fit->formula, family, fit->schema, &priors, err);
 }
 
@@ -200,13 +200,11 @@ static tacit_status_t open_kept(tacit_fit_t *fit, tacit_error_t *err) {
 }
 
 tacit_status_t tacit_fit_open_written(const tacit_fit_t *fit, const char *formula,
-                                      const tacit_prior_entry_t *entries, size_t n_entries,
-                                      tacit_written_t *written, tacit_program_t **program,
-                                      tacit_model_t *model, tacit_error_t *err) {
-  const tacit_written_priors_t priors = written_priors(fit, entries, n_entries);
+                                      const tacit_written_priors_t *priors, tacit_written_t *written,
+                                      tacit_program_t **program, tacit_model_t *model, tacit_error_t *err) {
   const tacit_program_constants_t none = {0};
   tacit_status_t status =
-      tacit_written_new(written, formula, tacit_fit_value(fit, "family"), fit->schema, &priors, err);
+      tacit_written_new(written, formula, tacit_fit_value(fit, "family"), fit->schema, priors, err);
   tacit_program_label_t *labels = tacit_alloc_zero(written->names.n + 1, sizeof *labels);
   status = status == TACIT_OK && labels == NULL ? tacit_error_memory(err) : status;
   if (status == TACIT_OK) {
