@@ -255,8 +255,109 @@ static void test_unit_sums_are_those_of_one_record_after_another(void **state) {
 #endif
 }
 
+/* ---- rows of units: up to 16 records in lanes, else one unit after another ---- */
+
+enum { n_row_records = 1500, most_row_features = 11, n_row_releases = 5 };
+
+/* Units of 0 to 7 records, some of which do not count; is_long: 17 more behind them, none of which counts. */
+static tacit_records_t *make_row_records(size_t d, bool is_long) {
+  tacit_error_t err;
+  tacit_records_t *records;
+  support_rng_t rng = {31};
+  double x[most_row_features + 1];
+  size_t n_units = n_row_records / 4, n = 0, *offsets = calloc(n_units + 1, sizeof *offsets);
+  assert_non_null(offsets);
+  for (size_t u = 0; u < n_units; u++) {
+    size_t own = support_bits(&rng) % 4 == 0 ? support_bits(&rng) % 8 : 3;
+    offsets[u + 1] = offsets[u] + own + (is_long ? 17 : 0);
+  }
+  n = offsets[n_units];
+  assert_ok(tacit_records_new(&records, n, d + 1, &err), err);
+  for (size_t u = 0; u < n_units; u++) {
+    for (size_t i = offsets[u]; i < offsets[u + 1]; i++) {
+      bool is_own = i + (is_long ? 17 : 0) < offsets[u + 1];
+      uint64_t draw = is_own ? support_bits(&rng) : 0;
+      for (size_t j = 0; j < d && is_own; j++) {
+        x[j] = support_uniform(&rng, -1, 1) * (draw % 7 == 0 ? 1e3 : draw % 41 == 1 ? 1e9 : 1);
+      }
+      x[d] = (double)(draw / 64 % 5) - 1;
+      tacit_records_set(records, i, x);
+      if (!is_own || draw % 19 == 2) {
+        tacit_records_leave_out(records, i);
+      }
+    }
+  }
+  assert_ok(tacit_records_set_units(records, offsets, n_units, &err), err);
+  free(offsets);
+  return records;
+}
+
+typedef struct row_sums {
+  double out[n_row_releases][most_row_features * (most_row_features + 1) / 2];
+  tacit_curator_notes_t notes;
+} row_sums_t;
+
+static row_sums_t row_sums_of(tacit_family_t family, size_t d, bool is_long, size_t n_threads) {
+  tacit_error_t err;
+  tacit_glm_kernel_t kernel;
+  tacit_curator_t *curator;
+  support_rng_t rng = {8};
+  static row_sums_t sums;
+  double theta[most_row_features], whiten[most_row_features * most_row_features] = {0}, sd;
+  tacit_record_model_t model = support_glm(&kernel, family, d, 1, 0);
+  tacit_curator_settings_t settings = tacit_curator_settings_default();
+  memset(&sums, 0, sizeof sums);
+  settings.n_threads = n_threads;
+  settings.max_unit_rows = 24;
+  for (size_t j = 0; j < d; j++) {
+    theta[j] = support_normal(&rng);
+    for (size_t i = 0; i <= j; i++) {
+      whiten[j * d + i] = support_normal(&rng) * (d == 1 ? 1e150 : 1); /* of one feature some overflow */
+    }
+  }
+  tacit_score_point_t point = {.family = (int)family,
+                               .upper = family == TACIT_FAMILY_POISSON ? 3 : 1,
+                               .theta = theta,
+                               .whiten = d == 3 ? NULL : whiten,
+                               .radius = 1.5,
+                               .cap = 0.4};
+  tacit_row_weighting_t rows = {.whiten = whiten, .radius = 0.7}, plain = {.radius = 0.7};
+  assert_ok(tacit_curator_new_exposed(&curator, make_row_records(d, is_long), &model, &settings, &err), err);
+  assert_ok(tacit_curator_release_score(curator, &point, 1, sums.out[0], &sd, &err), err);
+  assert_ok(tacit_curator_release_score_squares(curator, &point, 1, sums.out[1], &sd, &err), err);
+  assert_ok(tacit_curator_release_information(curator, &point, 1, sums.out[2], &sd, &err), err);
+  assert_ok(tacit_curator_release_second_moments(curator, &rows, 1, sums.out[3], &sd, &err), err);
+  assert_ok(tacit_curator_release_second_moments(curator, &plain, 1, sums.out[4], &sd, &err), err);
+  sums.notes = curator->door->notes;
+  tacit_curator_free(curator);
+  return sums;
+}
+
+/*
+ * Mutations tried, each of which fails here: weights by layers; a unit with a row that is no finite number
+ * kept; the length of the first vector of several taken for all; a product added to its neighbour's place.
+ */
+static void test_rows_in_lanes_are_those_of_units_by_themselves(void **state) {
+  (void)state;
+  static const size_t d[] = {1, 3, 4, 11};
+  for (size_t i = 0; i < 2 * sizeof d / sizeof d[0]; i++) {
+    tacit_family_t family = i % 2 == 0 ? TACIT_FAMILY_BERNOULLI : TACIT_FAMILY_POISSON;
+    row_sums_t expected = row_sums_of(family, d[i / 2], true, 1);
+    for (int isa = TACIT_ISA_PORTABLE; isa <= TACIT_ISA_AVX512; isa++) {
+      tacit_isa_limit((tacit_isa_t)isa);
+      for (size_t n_threads = 1; n_threads <= 7; n_threads += 3) {
+        row_sums_t found = row_sums_of(family, d[i / 2], false, n_threads);
+        assert_memory_equal(found.out, expected.out, sizeof found.out);
+        assert_memory_equal(&found.notes, &expected.notes, sizeof found.notes);
+      }
+    }
+    assert_true(fabs(expected.out[0][0]) > 0 && fabs(expected.out[4][0]) > 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rows_in_lanes_are_those_of_units_by_themselves),
       cmocka_unit_test(test_a_unit_with_more_rows_than_were_said_is_refused),
       cmocka_unit_test(test_minibatches_of_units_are_refused),
       cmocka_unit_test(test_unit_sums_are_those_of_one_record_after_another),

@@ -296,4 +296,35 @@ static void unit_numbers(const void *ctx, size_t n_rows, const float *x, double 
   }
 }
 
+static bool has_lanes(const tacit_door_shape_t *shape) {
+  return shape->kind == TACIT_SHAPE_BALL || (shape->kind == TACIT_SHAPE_SQUARES && shape->high <= 1);
+}
+
+/* The same of units in lanes. */
+static void unit_lanes(const void *ctx, size_t n_layers, const double *n_rows, const float *x, int32_t *k) {
+  const tacit_door_shape_t *shape = ctx;
+  for (size_t lane = 0; lane < 16; lane++) {
+    float own[(TACIT_GROUP_ROWS + 1) * N_COLUMNS] = {0};
+    int64_t whole[TACIT_GROUP_ROWS * 64] = {0};
+    size_t n = (size_t)n_rows[lane];
+    for (size_t i = 0; i < n * N_COLUMNS; i++) {
+      own[i] = x[i * 16 + lane];
+    }
+    if (n > 0) {
+      unit_numbers(ctx, n, own, NULL, whole);
+    }
+    whole[0] = n == 0 && liar.lie == WILD ? shape->radius : whole[0]; /* where no unit is */
+    for (size_t i = 0; i < tacit_door_shape_n_written(shape, n_layers); i++) {
+      k[i * 16 + lane] = (int32_t)fmax(fmin((double)whole[i], INT32_MAX), -INT32_MAX);
+    }
+    int32_t beside = n_layers > 1 ? (int32_t)(1000 * (double)x[N_COLUMNS * 16 + (lane ^ 1)]) : 0;
+    k[lane] += liar.lie == BESIDE ? beside : liar.lie == LAYERS ? (int32_t)n_layers : 0;
+    k[lane] += liar.lie == GROUP ? (int32_t)(1000 * (double)liar.last_of_group) : 0;
+  }
+  for (size_t lane = 0; liar.lie == WHOLE && lane < 15; lane++) {
+    k[lane] = k[lane + 1];
+  }
+  liar.last_of_group = liar.lie == GROUP ? x[15] : 0;
+}
+
 #endif

@@ -13,7 +13,7 @@
 #include "door/door_internal.h"
 #include "testing.h"
 
-enum { N_UNITS = 3000 /* several groups a range */, ROWS = 3, N_NUMBERS = 64 };
+enum { N_UNITS = 20000 /* several groups a range */, ROWS = 3, N_NUMBERS = 64 };
 
 typedef enum fault { NONE, KEEPS_SUMS, READS_AROUND, WRITES_HALF, READS_SCRATCH, N_FAULTS } fault_t;
 
@@ -63,6 +63,15 @@ static void whole(const void *ctx, size_t n_rows, const float *x, double *work, 
   work[0] = 1000 * (double)x[0];
 }
 
+static void whole_lanes(const void *ctx, size_t n_layers, const double *n_rows, const float *x, int32_t *k) {
+  (void)ctx, (void)n_layers;
+  for (size_t lane = 0; lane < 16; lane++) {
+    if (n_rows[lane] > 0 && (fault != WRITES_HALF || x[lane] > 0)) {
+      k[lane] = (int32_t)(1000 * (double)x[lane]);
+    }
+  }
+}
+
 static tacit_door_t *door_of(size_t n_units, double x, bool has_units) {
   tacit_error_t err;
   tacit_records_t *records;
@@ -94,8 +103,8 @@ static void spoil(tacit_door_t *door, int byte) {
   }
 }
 
-/* The sums of three releases, one after another. */
-static void sums_of(double x, bool has_units, int byte, double sums[3]) {
+/* The sums of four releases, one after another. */
+static void sums_of(double x, bool has_units, int byte, double sums[4]) {
   static const double clip = 1 << 20;
   static const size_t at = 0, none = SIZE_MAX;
   static const float point;
@@ -128,7 +137,12 @@ static void sums_of(double x, bool has_units, int byte, double sums[3]) {
   tacit_units_t units = {.shape = {.kind = TACIT_SHAPE_BOX, .dim = 1, .low = -1000, .high = 1000},
                          .unit = whole,
                          .n_work = 4,
-                         .label = "test"};
+                         .label = "test"},
+                in_lanes = {.shape = {.kind = TACIT_SHAPE_BALL, .dim = 1, .radius = 1000},
+                            .unit = whole,
+                            .lanes = whole_lanes,
+                            .n_work = 4,
+                            .label = "test"};
   tacit_door_t *door = door_of(N_UNITS, x, has_units);
   for (size_t pass = 0; pass < 2; pass++) {
     spoil(door, byte);
@@ -137,21 +151,23 @@ static void sums_of(double x, bool has_units, int byte, double sums[3]) {
     assert_ok(tacit_door_release_vectors(door, &vectors, 1, &sums[1], &err), err);
     spoil(door, byte);
     assert_ok(tacit_door_release_scalars(door, &scalars, 1, &sums[2], &sd, &err), err);
+    spoil(door, byte);
+    assert_ok(tacit_door_release_units(door, &in_lanes, TACIT_DOOR_GAUSSIAN, 1, &sums[3], &sd, &err), err);
   }
   tacit_door_free(door);
 }
 
 static void test_a_unit_moves_a_sum_by_what_is_charged(void **unused) {
   (void)unused;
-  static const double most[3] = {2000, 2, 2 << 20};
+  static const double most[4] = {2000, 2, 2 << 20, 2000};
   for (int f = NONE; f < N_FAULTS; f++) {
     fault = (fault_t)f;
     for (int has_units = 0; has_units < 2; has_units++) {
-      double up[3], down[3], spoilt[3];
+      double up[4], down[4], spoilt[4];
       sums_of(1, has_units, 0x42, up);
       sums_of(-1, has_units, 0x42, down);
       sums_of(1, has_units, 0x3B, spoilt);
-      for (size_t i = 0; i < 3; i++) {
+      for (size_t i = 0; i < 4; i++) {
         if (!(fabs(up[i] - down[i]) <= most[i] * (1 + 1e-9))) {
           fail_msg("fault %d, units %d: release %zu moves by %g, charged %g", f, has_units, i,
                    up[i] - down[i], most[i]);

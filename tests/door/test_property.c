@@ -85,6 +85,7 @@ typedef struct setting {
   tacit_relation_t relation;
   size_t max_rows, n_threads;
   double rate;
+  bool has_lanes; /* functions of units */
 } setting_t;
 
 typedef struct result {
@@ -157,7 +158,11 @@ static tacit_status_t make(tacit_door_t *door, const setting_t *s, result_t *r, 
   default:
     break;
   }
-  tacit_units_t units = {.shape = *shape, .unit = unit_numbers, .ctx = shape, .label = "test"};
+  tacit_units_t units = {.shape = *shape,
+                         .unit = unit_numbers,
+                         .lanes = s->has_lanes ? unit_lanes : NULL,
+                         .ctx = shape,
+                         .label = "test"};
   r->n_groups = 1, r->n_a_group = tacit_door_shape_n_sums(shape);
   r->sensitivity = tacit_door_shape_sensitivity(shape, TACIT_DOOR_GAUSSIAN, factor > 1);
   return tacit_door_release_units(door, &units, TACIT_DOOR_GAUSSIAN, 1, out, sd, err);
@@ -273,9 +278,11 @@ static double neighbours(const setting_t *s, bool is_wild) {
 static bool is_possible(const setting_t *s) {
   bool is_fast = s->what <= SCALARS;
   return (s->rate >= 1 || (s->what <= SCALARS && s->max_rows == 1)) &&
-         (s->max_rows == 1 || s->what != PRODUCT) && (s->lie < N_HARMLESS || is_fast || s->what == PRODUCT) &&
+         (s->max_rows == 1 || s->what != PRODUCT) &&
+         (s->lie < N_HARMLESS || is_fast || s->what == PRODUCT || (s->has_lanes && s->lie >= BESIDE)) &&
+         (!s->has_lanes || (s->what > PRODUCT && has_lanes(&shapes[s->what]))) &&
          (s->lie != RUN || s->what <= SCALARS) && /* a unit's function is shown no other records */
-         (s->lie < BESIDE || (s->what <= DENSE && s->max_rows > 1)); /* those of units in lanes */
+         (s->lie < BESIDE || (s->what <= DENSE && s->max_rows > 1) || s->has_lanes); /* of units in lanes */
 }
 
 static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) {
@@ -292,8 +299,9 @@ static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) 
                      .relation = i / 4 & 1 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE,
                      .max_rows = i / 8 & 1 ? MAX_ROWS : 1,
                      .rate = i / 16 & 1 ? 0.5 : 1};
-      for (size_t pair = 0; is_possible(&s) && pair < n_pairs; pair++) {
-        double apart = neighbours(&s, pair % 2 == 0);
+      for (size_t pair = 0; pair < n_pairs; pair++) {
+        s.has_lanes = s.what > PRODUCT && has_lanes(&shapes[s.what]) && pair % 4 < 2;
+        double apart = is_possible(&s) ? neighbours(&s, pair % 2 == 0) : 0;
         if (!(apart >= 0 && apart <= 1 + 1e-12)) {
           fail_msg("release %d, lie %d, %zu rows, relation %d, rate %g: %g of what is charged", what,
                    (int)s.lie, s.max_rows, (int)s.relation, s.rate, apart);
@@ -317,7 +325,8 @@ static void test_what_is_no_function_of_a_record_is_caught(void **unused) {
                        .relation = TACIT_RELATION_SUBSTITUTE,
                        .max_rows = rows,
                        .n_threads = 1,
-                       .rate = 1};
+                       .rate = 1,
+                       .has_lanes = what > PRODUCT && has_lanes(&shapes[what])};
         if (is_possible(&s) && !(neighbours(&s, false) < 0)) {
           fail_msg("release %d: lie %d is not caught", what, lie);
         }
@@ -360,7 +369,8 @@ static void test_a_record_left_out_adds_what_one_that_is_not_there_adds(void **u
                      .n_threads = 1 + (i / 2 & 2),
                      .relation = i / 4 & 1 ? TACIT_RELATION_SUBSTITUTE : TACIT_RELATION_ADD_REMOVE,
                      .max_rows = i / 8 & 1 ? MAX_ROWS : 1,
-                     .rate = i / 16 & 1 ? 0.5 : 1};
+                     .rate = i / 16 & 1 ? 0.5 : 1,
+                     .has_lanes = i / 2 & 1 && what > PRODUCT && has_lanes(&shapes[what])};
       if (!is_possible(&s) || (s.rate < 1 && s.lie != HONEST)) {
         continue;
       }

@@ -298,7 +298,12 @@ static void make(tacit_door_t *door, const step_t *s, outcome_t *o) {
     break;
   case UNITS: {
     const tacit_door_shape_t *shape = &shapes[s->which % (sizeof shapes / sizeof shapes[0])];
-    tacit_units_t units = {.shape = *shape, .unit = whole, .ctx = shape, .n_work = 4, .label = "test"};
+    tacit_units_t units = {.shape = *shape,
+                           .unit = whole,
+                           .lanes = s->n_points % 2 == 0 && has_lanes(shape) ? unit_lanes : NULL,
+                           .ctx = shape,
+                           .n_work = 4,
+                           .label = "test"};
     o->n_groups = 1, o->n_a_group = tacit_door_shape_n_sums(shape);
     sensitivity = tacit_door_shape_sensitivity(shape, TACIT_DOOR_GAUSSIAN, factor > 1);
     o->status = tacit_door_release_units(door, &units, TACIT_DOOR_GAUSSIAN, 2, out, sd, &err);

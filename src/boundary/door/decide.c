@@ -304,7 +304,7 @@ static tacit_status_t check_product(tacit_door_t *door, const tacit_door_product
         "that rounding would show");
   }
   tacit_sizes_t sizes = sizes_of(of);
-  tacit_probed_t probed = {door, of, &sizes};
+  tacit_probed_t probed = {.door = door, .contribution = of, .sizes = &sizes};
   tacit_status_t status = tacit_door_reserve(door, &sizes, err);
   return TACIT_THEN(status, tacit_door_probe(&probed, probe_lanes, 2 * of->dim + 1, TACIT_PROBE_WHOLE, err));
 }

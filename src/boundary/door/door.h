@@ -172,10 +172,18 @@ typedef struct tacit_units {
    * dim where there are blocks. work (n_work) is scratch.
    */
   void (*unit)(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k);
+  /**
+   * NULL, or what is asked in its place of units of up to TACIT_GROUP_ROWS rows, 16 at a time: x (n_layers,
+   * n_columns, 16), of lane l the first n_rows[l] layers, which count; 0 behind them. k (numbers written for
+   * n_layers rows, 16), zero on entry. A lane is a function of its own. Balls, and squares without blocks.
+   */
+  void (*lanes)(const void *ctx, size_t n_layers, const double *n_rows, const float *x, int32_t *k);
   const void *ctx;
   size_t n_work;
   const char *label; /**< of the event */
 } tacit_units_t;
+
+enum { TACIT_GROUP_ROWS = 16 };
 
 /**
  * out (tacit_door_shape_n_sums()) <- sums + noise, in whole numbers; *scale <- that of the noise:

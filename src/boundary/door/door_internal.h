@@ -18,7 +18,7 @@ enum {
   /* A lane gains at most 2^m a block: a part of so many cannot overflow its int32, 2^10 2^20 < 2^31; int64s
      gain at most 2^51. */
   TACIT_PART_BLOCKS = 1024,
-  TACIT_VECTOR_BLOCKS = 16,    /* most blocks that vectors are shown at a time */
+  TACIT_VECTOR_BLOCKS = 16,    /* most blocks that vectors are shown at a time, and units' rows in lanes */
   TACIT_MAX_NUMBERS = 1 << 20, /* columns, points, pairs, numbers of a vector: rounding is proved for so many
                                   (docs/theory.md, 2) */
   TACIT_N_NOTES = sizeof(tacit_door_notes_t) / sizeof(uint64_t)
@@ -88,6 +88,12 @@ struct tacit_door {
 
 /* Vector kernels, one table for each instruction set; see lattice_isa.c. */
 typedef struct tacit_lattice_functions {
+  /* Of n_groups of up to 16 units, those with n_rows (n_groups, 16) > 0: lanes (16 each) += k (n_groups,
+   * n_vectors, dim, 16) of one vector, or the upper triangle of sum_t k_t k_t'; nothing where a unit's k is
+   * more than `radius` long. whole, of k's shape: scratch. */
+  void (*shapes)(bool is_square, size_t n_groups, size_t n_vectors, size_t dim, double radius,
+                 const double *n_rows, const int32_t *k, double *whole, int64_t *lanes,
+                 tacit_door_notes_t *notes);
   /* lanes (n_points, dim, 16) += clipped integers of the records of n_blocks blocks, rows (n_blocks,
    * n_points, n_rows, 16). */
   void (*vectors)(const tacit_vectors_t *of, size_t n_columns, size_t n_blocks, const float *block,
@@ -161,13 +167,17 @@ struct tacit_pass {
   bool is_wide, is_drawn, is_by_units; /* is_drawn: of the records drawn alone */
   bool is_scalar;                      /* for the notes, of n_noted contributions a record or unit */
   size_t n_noted;
-  void (*show)(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit_workspace_t *workspace);
+  void (*show)(const tacit_pass_t *pass, const tacit_shown_t *shown,
+               tacit_workspace_t *workspace); /* may be NULL where units are shown, as group_end may */
   /* By units in groups of up to 16, a lane each: blocks at .. at + n - 1 of those shown hold their next
    * records; these were all. */
   void (*group_add)(const tacit_pass_t *pass, const tacit_shown_t *shown, size_t at, size_t n,
                     tacit_workspace_t *workspace);
   void (*group_end)(const tacit_pass_t *pass, size_t n_units, tacit_workspace_t *workspace);
-  /* By units one by one, where this is not NULL. */
+  /* Or NULL: in their place, for groups of n_rows blocks each, which are all that is shown. */
+  void (*run_add)(const tacit_pass_t *pass, const tacit_shown_t *shown, size_t n_rows,
+                  tacit_workspace_t *workspace);
+  /* By units one by one: where there is no group_add, and of more rows than are shown at a time. */
   void (*unit)(const tacit_pass_t *pass, const tacit_range_t *range, size_t u, tacit_workspace_t *workspace);
 };
 
@@ -256,6 +266,7 @@ typedef struct tacit_probed {
   tacit_door_t *door;
   const void *contribution;
   const tacit_sizes_t *sizes;
+  size_t n_calls; /* of a function of units in lanes */
 } tacit_probed_t;
 
 /*

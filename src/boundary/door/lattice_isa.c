@@ -357,6 +357,58 @@ static void units(size_t n_units, size_t n, double radius, const int32_t *k, int
   }
 }
 
+/* whole <- k of units that are used, else 0; false of those too long. */
+/* proofs/Decisions.v: the_check_in_doubles_is_exact */
+TACIT_INLINE void check_shapes(size_t n, double radius, const double *n_rows, const int32_t *k, double *whole,
+                               tacit_door_notes_t *notes) {
+  vlong counts = vdouble_load(n_rows) > 0;
+  vdouble square = vdouble_set(0);
+  for (size_t i = 0; i < n; i++) {
+    vdouble x = vdouble_from_ints(vint_half_load(k + i * 16));
+    square += x * x;
+    vdouble_store(whole + i * 16, x);
+  }
+  vlong used = counts & (square <= radius * radius);
+  if (vlong_bits(~used) != 0) {
+    notes->n_non_finite += (uint64_t)__builtin_popcount(vlong_bits(counts & ~used));
+    for (size_t i = 0; i < n; i++) {
+      vdouble_store(whole + i * 16, vdouble_select(used, vdouble_load(whole + i * 16), vdouble_set(0)));
+    }
+  }
+}
+
+/* A unit's sum of products is at most radius^2 <= 2^44, by Cauchy and Schwarz, of 16 groups 2^48: exact. */
+/* proofs/Sums.v: products_fit */
+TACIT_INLINE void add_triangle(size_t n_vectors, size_t dim, const double *whole, int64_t *lanes) {
+  for (size_t i = 0; i < dim; i++) {
+    for (size_t j = i; j < dim; j++, lanes += 16) {
+      vdouble sum = vdouble_set(0);
+      for (size_t at = 0; at < n_vectors * dim * 16; at += dim * 16) {
+        sum += vdouble_load(whole + at + i * 16) * vdouble_load(whole + at + j * 16);
+      }
+      add_lanes64(lanes, vdouble_nearest(sum));
+    }
+  }
+}
+
+static void shapes(bool is_square, size_t n_groups, size_t n_vectors, size_t dim, double radius,
+                   const double *n_rows, const int32_t *k, double *whole, int64_t *lanes,
+                   tacit_door_notes_t *notes) {
+  const size_t n = n_vectors * dim;
+  for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
+    for (size_t g = 0; g < n_groups; g++) {
+      check_shapes(n, radius, n_rows + g * 16 + lane, k + g * n * 16 + lane, whole + g * n * 16 + lane,
+                   notes);
+    }
+    if (is_square) {
+      add_triangle(n_groups * n_vectors, dim, whole + lane, lanes + lane);
+    }
+    for (size_t i = 0; !is_square && i < n_groups * dim; i++) {
+      add_lanes64(lanes + i % dim * 16 + lane, vdouble_nearest(vdouble_load(whole + i * 16 + lane)));
+    }
+  }
+}
+
 /* Feature norms beyond this count as zero: below it no square underflows within a clipped norm. */
 static const double max_feature_norm = 0x1p32;
 
@@ -406,4 +458,4 @@ static void norms(size_t n_columns, size_t n_features, const float *block, float
 #define TABLE_NAME_(isa) tacit_lattice_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {vectors, units, scalars, whole, norms};
+const tacit_lattice_functions_t TABLE_NAME(TACIT_ISA) = {shapes, vectors, units, scalars, whole, norms};

@@ -69,16 +69,18 @@ static bool all_count(const float *norms, size_t n_blocks) {
   return ok != 0;
 }
 
-/* A record becomes a lane of a layer; not one that does not count. */
-static void copy_record(const tacit_door_t *door, size_t record, float *norm, float *to) {
+/* A record that counts becomes a lane of a layer. */
+static bool copy_record(const tacit_door_t *door, size_t record, float *norm, float *to) {
   const float *from = tacit_records_block(door->records, record / 16) + record % 16;
-  *norm = door->lane_norm[record];
-  for (size_t j = *norm <= FLT_MAX ? 0 : SIZE_MAX; j < door->settings.n_columns; j++) {
+  bool counts = door->lane_norm[record] <= FLT_MAX;
+  for (size_t j = counts ? 0 : SIZE_MAX; j < door->settings.n_columns; j++) {
     to[j * 16] = from[j * 16];
   }
+  *norm = counts ? door->lane_norm[record] : NAN;
+  return counts;
 }
 
-/* Layers t .. t + n_layers - 1 of units u .. u + n - 1, copied: 0 where there is no record that counts. */
+/* Those of records t .. t + n_layers - 1 of units u .. u + n - 1 that count, copied: 0 behind them. */
 static tacit_shown_t gather(const tacit_pass_t *pass, const tacit_range_t *r, size_t u, size_t n, size_t t,
                             size_t n_layers, tacit_workspace_t *w) {
   const tacit_door_t *door = pass->door;
@@ -89,9 +91,9 @@ static tacit_shown_t gather(const tacit_pass_t *pass, const tacit_range_t *r, si
   }
   for (size_t lane = 0; lane < n; lane++) {
     size_t end = least(tacit_door_n_rows(door, u + lane), t + n_layers);
-    for (size_t i = t; i < end; i++) {
-      copy_record(door, tacit_door_record(door, r, u + lane, i), w->norms + (i - t) * 16 + lane,
-                  w->block + (i - t) * n_layer + lane);
+    for (size_t i = t, layer = 0; i < end; i++) {
+      layer += copy_record(door, tacit_door_record(door, r, u + lane, i), w->norms + layer * 16 + lane,
+                           w->block + layer * n_layer + lane);
     }
   }
   return (tacit_shown_t){w->block, w->norms, n_layers, SIZE_MAX};
@@ -109,6 +111,18 @@ static tacit_shown_t layers_of(const tacit_pass_t *pass, const tacit_range_t *r,
   return gather(pass, r, u, n, t, n_layers, w);
 }
 
+static void show(const tacit_pass_t *pass, const tacit_shown_t *shown, tacit_workspace_t *w) {
+  if (pass->show != NULL) {
+    pass->show(pass, shown, w);
+  }
+}
+
+static void end_group(const tacit_pass_t *pass, size_t n_units, tacit_workspace_t *w) {
+  if (pass->group_end != NULL) {
+    pass->group_end(pass, n_units, w);
+  }
+}
+
 static void show_group(const tacit_pass_t *pass, const tacit_range_t *r, size_t u, size_t n,
                        tacit_workspace_t *w) {
   size_t n_rows = 0;
@@ -119,10 +133,10 @@ static void show_group(const tacit_pass_t *pass, const tacit_range_t *r, size_t 
   for (size_t t = 0; t < n_rows; t += pass->n_blocks) {
     size_t n_layers = least(n_rows - t, pass->n_blocks);
     tacit_shown_t shown = layers_of(pass, r, u, n, t, n_layers, w);
-    pass->show(pass, &shown, w);
+    show(pass, &shown, w);
     pass->group_add(pass, &shown, 0, n_layers, w);
   }
-  pass->group_end(pass, n, w);
+  end_group(pass, n, w);
 }
 
 /* Groups of n_rows records each that lie in lanes, one after another, shown at once; how many units. */
@@ -138,24 +152,36 @@ static size_t show_run(const tacit_pass_t *pass, const tacit_range_t *r, size_t 
     return 16;
   }
   tacit_shown_t shown = shown_of(pass->door, b, n_groups * n_rows);
-  pass->show(pass, &shown, w);
+  show(pass, &shown, w);
+  if (pass->run_add != NULL) {
+    pass->run_add(pass, &shown, n_rows, w);
+    return 16 * n_groups;
+  }
   for (size_t i = 0; i < n_groups; i++) {
     pass->group_add(pass, &shown, i * n_rows, n_rows, w);
-    pass->group_end(pass, 16, w);
+    end_group(pass, 16, w);
   }
   return 16 * n_groups;
+}
+
+/* Not in groups; of a unit's own number of records, so that its neighbours have no part in how it is shown.
+ */
+static bool is_alone(const tacit_pass_t *pass, size_t u) {
+  return pass->unit != NULL && (pass->group_add == NULL || tacit_door_n_rows(pass->door, u) > pass->n_blocks);
 }
 
 static size_t show_units(const tacit_pass_t *pass, size_t first, size_t last, tacit_workspace_t *w) {
   const tacit_range_t r = tacit_door_range(pass->door, first, last);
   for (size_t u = first, n; u < last; u += n) {
     n = 1;
-    if (pass->unit != NULL) {
+    if (is_alone(pass, u)) {
       pass->unit(pass, &r, u, w);
     } else if (u - first < r.n_laned) {
       n = show_run(pass, &r, u, tacit_door_n_rows(pass->door, u), w);
     } else {
-      n = least(last - u, 16);
+      while (n < 16 && u + n < last && !is_alone(pass, u + n)) {
+        n++;
+      }
       show_group(pass, &r, u, n, w);
     }
   }

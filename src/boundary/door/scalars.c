@@ -64,7 +64,7 @@ tacit_status_t tacit_scalars_check(tacit_door_t *door, const tacit_scalars_t *of
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "scalars", "a scalar's clip or place is out of range");
   }
   tacit_sizes_t sizes = sizes_of(door, of);
-  tacit_probed_t probed = {door, of, &sizes};
+  tacit_probed_t probed = {.door = door, .contribution = of, .sizes = &sizes};
   tacit_status_t status = of->is_sampled ? tacit_subset_check(door, of->rate, err) : TACIT_OK;
   TACIT_THEN(status, tacit_door_reserve(door, &sizes, err));
   tacit_door_digest(door, of->points, of->n_numbers * sizeof *of->points);

@@ -227,11 +227,6 @@ static void probe_rows(void *user, const float *block, size_t n_blocks, void *ou
 }
 
 /* Made-up groups: a unit's records are those of its lane, their columns moved on from one to the next. */
-typedef struct asked {
-  tacit_probed_t probed; /* first, as the probe of rows has it */
-  size_t n_calls;
-} asked_t;
-
 enum { PROBE_ROWS = 3 };
 
 /* The block, its columns moved on by t; nothing past a unit's last record. */
@@ -248,14 +243,14 @@ static void fill_layer(const float *block, size_t n_columns, size_t t, float *la
  * answers (2 n, 16) <- what units of one record add, and of PROBE_ROWS, with another number of layers behind
  * them at every call: a unit must not see how many records its neighbours have.
  */
-static void probe_group(asked_t *asked, size_t n_rows, const float *block, int64_t *answers) {
-  tacit_door_t *door = asked->probed.door;
-  const tacit_sizes_t *sizes = asked->probed.sizes;
+static void probe_group(tacit_probed_t *probed, size_t n_rows, const float *block, int64_t *answers) {
+  tacit_door_t *door = probed->door;
+  const tacit_sizes_t *sizes = probed->sizes;
   tacit_workspace_t *w = door->workspaces;
-  clipped_t clipped = clipped_for(door, asked->probed.contribution);
+  clipped_t clipped = clipped_for(door, probed->contribution);
   tacit_pass_t pass = {.door = door, .of = &clipped};
   const size_t n_columns = door->settings.n_columns, n = clipped.of.n_points * clipped.of.dim,
-               n_layers = n_rows + asked->n_calls++ % 4 * clipped.of.n_blocks / 2;
+               n_layers = n_rows + probed->n_calls++ % 4 * clipped.of.n_blocks / 2;
   for (size_t t = 0; t < n_layers; t += clipped.of.n_blocks) {
     tacit_shown_t shown = {w->block, w->norms,
                            n_layers - t < clipped.of.n_blocks ? n_layers - t : clipped.of.n_blocks, SIZE_MAX};
@@ -276,25 +271,24 @@ static void probe_group(asked_t *asked, size_t n_rows, const float *block, int64
 }
 
 static void probe_units(void *user, const float *block, size_t n_blocks, void *out) {
-  asked_t *asked = user;
-  const tacit_vectors_t *of = asked->probed.contribution;
+  tacit_probed_t *probed = user;
+  const tacit_vectors_t *of = probed->contribution;
   const size_t n = of->n_points * of->dim * 16;
   int64_t *answers = out;
   for (size_t b = 0; b < n_blocks; b++, answers += 2 * n) {
-    const float *own = block + b * asked->probed.door->settings.n_columns * 16;
-    probe_group(asked, 1, own, answers);
-    probe_group(asked, PROBE_ROWS, own, answers + n);
+    const float *own = block + b * probed->door->settings.n_columns * 16;
+    probe_group(probed, 1, own, answers);
+    probe_group(probed, PROBE_ROWS, own, answers + n);
   }
 }
 
 static tacit_status_t probe(tacit_door_t *door, const tacit_vectors_t *of, const tacit_sizes_t *sizes,
                             tacit_error_t *err) {
-  const asked_t asked = {.probed = {door, of, sizes}};
+  tacit_probed_t probed = {.door = door, .contribution = of, .sizes = sizes};
   tacit_status_t status =
-      tacit_door_probe(&asked.probed, probe_rows, of->n_points * of->n_rows, TACIT_PROBE_FLOATS, err);
+      tacit_door_probe(&probed, probe_rows, of->n_points * of->n_rows, TACIT_PROBE_FLOATS, err);
   return status == TACIT_OK && is_by_units(door, of)
-             ? tacit_door_probe(&asked.probed, probe_units, 2 * of->n_points * of->dim, TACIT_PROBE_WHOLE,
-                                err)
+             ? tacit_door_probe(&probed, probe_units, 2 * of->n_points * of->dim, TACIT_PROBE_WHOLE, err)
              : status;
 }
 

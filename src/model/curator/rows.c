@@ -4,11 +4,20 @@
  * itself.
  */
 #include "base/error.h"
+#include "base/isa.h"
 #include "curator/rows.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+extern const tacit_rows_functions_t tacit_rows_functions_portable;
+#if defined(__x86_64__)
+extern const tacit_rows_functions_t tacit_rows_functions_avx2;
+extern const tacit_rows_functions_t tacit_rows_functions_avx512;
+#endif
+
+const tacit_rows_functions_t *tacit_rows_functions(void) { return TACIT_ISA_SELECT(tacit_rows_functions); }
 
 /* Rounding to the nearest whole number makes vectors longer by half a unit in each of their n numbers; 1 is
  * for what came before. */
@@ -46,6 +55,7 @@ tacit_status_t tacit_rows_release(tacit_row_sum_t *sum, tacit_row_function funct
                                    .high = (int64_t)sum->n_blocks,
                                    .n_vectors = sum->n_vectors},
                          .unit = function,
+                         .lanes = sum->lanes,
                          .ctx = sum,
                          .n_work = sum->n_work,
                          .label = sum->label};
@@ -210,6 +220,7 @@ tacit_status_t tacit_curator_release_second_moments(tacit_curator_t *curator,
                          .dim = d,
                          .bound = rows->radius,
                          .what = rows,
+                         .lanes = tacit_rows_functions()->moments,
                          .label = rows->whiten == NULL ? "second moments" : "whitened second moments"};
   memset(out, 0, d * (d + 1) / 2 * sizeof *out);
   *noise_sd = 0;

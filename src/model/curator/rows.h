@@ -4,6 +4,10 @@
 
 #include "curator/curator_internal.h"
 
+/* As tacit_units_t.lanes, ctx being the tacit_row_sum_t. */
+typedef void (*tacit_row_lanes)(const void *ctx, size_t n_layers, const double *n_rows, const float *x,
+                                int32_t *k);
+
 /* A release of vectors or of their squares. */
 typedef struct tacit_row_sum {
   const tacit_curator_t *curator;
@@ -17,9 +21,16 @@ typedef struct tacit_row_sum {
                       block; else 0 */
   bool is_one_vector; /* of squares: a unit has one, however many records */
   const void *what;
-  const char *label; /* of the event */
-  size_t n_work;     /* numbers of scratch that the function is given */
+  const char *label;     /* of the event */
+  size_t n_work;         /* numbers of scratch that the function is given */
+  tacit_row_lanes lanes; /* the same function of 16 units, or NULL */
 } tacit_row_sum_t;
+
+/* Those of rows.c and score.c, one table for each instruction set (rows_isa.c). */
+typedef struct tacit_rows_functions {
+  tacit_row_lanes score, score_squares, moments, information;
+} tacit_rows_functions_t;
+const tacit_rows_functions_t *tacit_rows_functions(void);
 
 /* As tacit_units_t.unit, ctx being the tacit_row_sum_t. */
 typedef void (*tacit_row_function)(const void *ctx, size_t n_rows, const float *x, double *work, int64_t *k);

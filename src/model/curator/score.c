@@ -149,14 +149,19 @@ static tacit_status_t release(const tacit_curator_t *curator, const tacit_score_
 tacit_status_t tacit_curator_release_score(tacit_curator_t *curator, const tacit_score_point_t *point,
                                            double noise_multiplier, double *out, double *noise_sd,
                                            tacit_error_t *err) {
-  tacit_row_sum_t sum = {.bound = point->radius * point->upper, .label = "weighted score"};
+  tacit_row_sum_t sum = {.bound = point->radius * point->upper,
+                         .lanes = tacit_rows_functions()->score,
+                         .label = "weighted score"};
   return release(curator, point, &sum, add_score, noise_multiplier, out, noise_sd, err);
 }
 
 tacit_status_t tacit_curator_release_information(tacit_curator_t *curator, const tacit_score_point_t *point,
                                                  double noise_multiplier, double *out, double *noise_sd,
                                                  tacit_error_t *err) {
-  tacit_row_sum_t sum = {.is_square = true, .bound = point->radius, .label = "information"};
+  tacit_row_sum_t sum = {.is_square = true,
+                         .bound = point->radius,
+                         .lanes = tacit_rows_functions()->information,
+                         .label = "information"};
   return release(curator, point, &sum, add_information, noise_multiplier, out, noise_sd, err);
 }
 
@@ -166,6 +171,7 @@ tacit_status_t tacit_curator_release_score_squares(tacit_curator_t *curator, con
   double bound = point->radius * point->upper;
   tacit_row_sum_t sum = {.is_square = true,
                          .bound = point->cap > 0 ? fmin(point->cap, bound) : bound,
+                         .lanes = tacit_rows_functions()->score_squares,
                          .label = "squares of scores"};
   return release(curator, point, &sum, add_score_squares, noise_multiplier, out, noise_sd, err);
 }
