@@ -24,7 +24,7 @@
 #include "base/memory.h"
 #include "noise_aware/effects.h"
 
-enum { N_STEPS = 4, MAX_LOOKS = 100, MOST_FACTORS = 8 };
+enum { N_STEPS = 4 /* even: see turn_of() */, MAX_LOOKS = 100, MOST_FACTORS = 8 };
 
 /* Of the prior of an sd: half student_t(3, 0, 1). It ends at `least`, below which 4e-4 of it are. */
 static const double prior_df = 3, least_log_sd = -7;
@@ -104,6 +104,12 @@ static void copy(const walk_t *w, const scaled_t *from, scaled_t *to) {
   to->log_density = from->log_density;
 }
 
+/* The factor of a step: there and back again, so that steps in turn are reversible as each by itself is. */
+static size_t turn_of(const walk_t *w, size_t step) {
+  size_t n = w->effects->n, t = step % n;
+  return step / n % 2 == 0 ? t : n - 1 - t;
+}
+
 /* A few Metropolis steps on p(log s) by q, one factor after the other, from c->at to c->trial. */
 static void step_sds(const walk_t *w, chain_t *c) {
   copy(w, &c->at, &c->trial);
@@ -111,7 +117,7 @@ static void step_sds(const walk_t *w, chain_t *c) {
   for (size_t step = 0; step < N_STEPS * w->effects->n; step++) {
     copy(w, &c->trial, &next);
     double size = farthest * pow(0.05, tacit_rng_uniform(c->rng));
-    next.log_sds[step % w->effects->n] += size * tacit_rng_normal(c->rng);
+    next.log_sds[turn_of(w, step)] += size * tacit_rng_normal(c->rng);
     double level = log(tacit_rng_uniform(c->rng));
     if (scale(w, &next) && next.log_density - c->trial.log_density > level) {
       copy(w, &next, &c->trial);
@@ -387,33 +393,38 @@ static tacit_status_t open_walk(walk_t *w, size_t n_chains, tacit_error_t *err) 
   return TACIT_OK;
 }
 
+/* drawn <- effects; the walk's memory is made and freed here. */
+static tacit_status_t walk_effects(walk_t *w, tacit_draws_t *drawn, tacit_error_t *err) {
+  tacit_status_t status = open_walk(w, drawn->n_chains, err);
+  TACIT_THEN(status, approximate(w, err));
+  if (status == TACIT_OK) {
+    w->effects->begin(w->effects->user);
+  }
+  for (size_t c = 0; c < drawn->n_chains && status == TACIT_OK; c++) {
+    status = begin(w, &w->chains[c], c, err);
+  }
+  if (status == TACIT_OK) {
+    run_effects(w, drawn);
+  }
+  for (size_t c = 0; w->chains != NULL && c < drawn->n_chains; c++) {
+    tacit_rng_free(w->chains[c].rng);
+  }
+  tacit_free(w->chains);
+  tacit_free(w->memory);
+  return status;
+}
+
 tacit_status_t tacit_effects_walk(const tacit_effects_start_t *start, tacit_draws_t *draws,
                                   tacit_error_t *err) {
   const tacit_noise_aware_effects_t *effects = start->settings->effects;
   walk_t w = {.start = start, .effects = effects, .dim = start->dim};
   tacit_draws_t drawn = {0};
-  if (draws->n_saved < draws->n_warmup + draws->n_draws) { /* somebody stopped the walk before */
-    draws->n_saved = 0;
-  }
-  size_t n_before = draws->n_saved;
+  bool is_whole = draws->n_saved == draws->n_warmup + draws->n_draws;
   tacit_status_t status =
       tacit_draws_init(&drawn, draws->n_chains, draws->n_warmup, draws->n_draws, effects->n_reported, err);
-  TACIT_THEN(status, open_walk(&w, draws->n_chains, err));
-  TACIT_THEN(status, approximate(&w, err));
-  if (status == TACIT_OK) {
-    effects->begin(effects->user);
+  if (is_whole) { /* else somebody stopped the walk before, and its mean and covariance are of nothing */
+    TACIT_THEN(status, walk_effects(&w, &drawn, err));
   }
-  for (size_t c = 0; c < draws->n_chains && status == TACIT_OK; c++) {
-    status = begin(&w, &w.chains[c], c, err);
-  }
-  if (status == TACIT_OK && n_before > 0) {
-    run_effects(&w, &drawn);
-  }
-  for (size_t c = 0; w.chains != NULL && c < draws->n_chains; c++) {
-    tacit_rng_free(w.chains[c].rng);
-  }
-  tacit_free(w.chains);
-  tacit_free(w.memory);
   tacit_draws_clear(draws);
   *draws = drawn;
   return status;
