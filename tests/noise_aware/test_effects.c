@@ -207,7 +207,8 @@ static void test_draws_of_two_factors_are_those_of_the_posterior(void **state) {
   enum { DIM = 3, N_DRAWS = 20000 };
   static const tacit_level_effects_t factors[] = {{.first = 1, .n_levels = 2}, {.first = 2, .n_levels = 2}};
   const double centre[DIM] = {0, 0.2, 0.3}, cov[DIM * DIM] = {1, 0, 0, 0, 0.1, -0.095, 0, -0.095, 0.1};
-  const tacit_noise_aware_effects_t effects = {factors, 2, N_OF_TWO, report_of_two, begin, &(walk_user_t){0}};
+  const tacit_noise_aware_effects_t effects = {factors,       2,     N_OF_TWO,         0, 1,
+                                               report_of_two, begin, &(walk_user_t){0}};
   const tacit_parameters_t parameters = {.dim = DIM, .n_reported = DIM, .log_prior = no_prior};
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   double mean[N_OF_TWO], variance[N_OF_TWO];
