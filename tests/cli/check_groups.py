@@ -149,6 +149,8 @@ for formula, names in (("y ~ (1 | h) + x", ["sd_h_1", "r_h_1.1", "r_h_1.2"]), ("
     assert set(names) < set(draws("words")), formula
     said = pathlib.Path("words", "run.yaml").read_text()
     assert formula in said.replace("\\", ""), said
+fit("o ~ (1 | `ward no`)", "words", "--epsilon", "20", "--delta", "1e-6", "--draws", "50", "--warmup", "50", family="cumulative")  # cut points and groups alone
+assert releases("words")
 
 # refused, each with what to do
 for words, what in ((("synthesize", "kept", "--rows", "5", "--out", "rows.csv"), "'+ g'"), (("combine", "kept", "again", "--out", "both"), "'+ g'")):

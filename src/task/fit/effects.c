@@ -294,7 +294,8 @@ static tacit_status_t open_parts(tacit_fit_t *fit,
   if (effects->fixed_at == NULL || others == NULL) {
     status = tacit_error_memory(err);
   } else {
-    *is_placed = effects->n_fixed > 0 && place(fit, others);
+    bool has_fixed = effects->n_fixed > 0 || effects->names.has_cuts; /* cut points alone do, too */
+    *is_placed = effects->n_features > 0 && has_fixed && place(fit, others);
   }
   tacit_free(others);
   return status;
