@@ -60,8 +60,8 @@ tacit_status_t tacit_fit_read_metric(tacit_fit_t *fit, tacit_error_t *err) {
   return status;
 }
 
-/* theta[j] <- where the prior is highest along parameter j, if that is between -most and most; grad (dim) is
- * for its use. */
+/* theta[j] <- where between -most and most the prior is highest along parameter j; grad (dim) is for its use.
+ */
 static void place_at_centre(const tacit_parameters_t *of, size_t j, double *theta, double *grad) {
   enum { N_HALVES = 60 };
   const double most = 1024;
