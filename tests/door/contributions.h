@@ -166,6 +166,9 @@ static void add_record(const tacit_vectors_t *of, const tacit_layers_t *layers, 
   }
 }
 
+/* The nearest that an int32_t can be. */
+static int32_t nearest(double value) { return (int32_t)fmax(fmin(value, INT32_MAX), -INT32_MAX); }
+
 /* The sums of a unit's numbers, clipped; or one that is not, is none, or is any. */
 static void end_unit(const tacit_vectors_t *of, const tacit_layers_t *layers, const double *sums,
                      int32_t *k) {
@@ -182,7 +185,7 @@ static void end_unit(const tacit_vectors_t *of, const tacit_layers_t *layers, co
                                              (kind == 1 || (square > 1 && kind == 0) ? sqrt(square) : 1);
   for (size_t j = 0; j < of->dim; j++) {
     double whole = factor > 0 ? sums[j * 16] * factor : 0;
-    k[j * 16] = (int32_t)fmax(fmin(whole, INT32_MAX), -INT32_MAX);
+    k[j * 16] = nearest(whole);
   }
   k[0] = kind == 2 && square > 1e6 ? INT32_MIN : k[0];
   k[0] = liar.lie == WILD && !(square <= DBL_MAX) ? 3 << 20 : k[0];
@@ -315,11 +318,14 @@ static void unit_lanes(const void *ctx, size_t n_layers, const double *n_rows, c
     }
     whole[0] = n == 0 && liar.lie == WILD ? shape->radius : whole[0]; /* where no unit is */
     for (size_t i = 0; i < tacit_door_shape_n_written(shape, n_layers); i++) {
-      k[i * 16 + lane] = (int32_t)fmax(fmin((double)whole[i], INT32_MAX), -INT32_MAX);
+      k[i * 16 + lane] = nearest((double)whole[i]);
     }
-    int32_t beside = n_layers > 1 ? (int32_t)(1000 * (double)x[N_COLUMNS * 16 + (lane ^ 1)]) : 0;
-    k[lane] += liar.lie == BESIDE ? beside : liar.lie == LAYERS ? (int32_t)n_layers : 0;
-    k[lane] += liar.lie == GROUP ? (int32_t)(1000 * (double)liar.last_of_group) : 0;
+    double beside = n_layers > 1 ? 1000 * (double)x[N_COLUMNS * 16 + (lane ^ 1)] : 0;
+    double more = liar.lie == BESIDE   ? beside
+                  : liar.lie == LAYERS ? (double)n_layers
+                  : liar.lie == GROUP  ? 1000 * (double)liar.last_of_group
+                                       : 0;
+    k[lane] = nearest(k[lane] + trunc(more));
   }
   for (size_t lane = 0; liar.lie == WHOLE && lane < 15; lane++) {
     k[lane] = k[lane + 1];
