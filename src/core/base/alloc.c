@@ -72,6 +72,19 @@ void *tacit_alloc_zero(size_t n, size_t size) {
   return p;
 }
 
+double *tacit_alloc_arrays(size_t n, double **const *arrays, const size_t *sizes) {
+  size_t total = 0;
+  for (size_t i = 0; i < n; i++) {
+    total += sizes[i];
+  }
+  double *memory = tacit_alloc_zero(total, sizeof *memory), *next = memory;
+  for (size_t i = 0; memory != NULL && i < n; i++) {
+    *arrays[i] = next;
+    next += sizes[i];
+  }
+  return memory;
+}
+
 /* A sanitizer knows where an array of the heap ends, and nothing of pages. */
 #if defined(__SANITIZE_ADDRESS__)
 static const bool is_watched = true;

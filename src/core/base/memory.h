@@ -6,6 +6,9 @@
 
 void *tacit_alloc(size_t n, size_t size);      /* uninitialised */
 void *tacit_alloc_zero(size_t n, size_t size); /* zeroed, 64-byte aligned */
+/* arrays[i] <- sizes[i] zeros, one array behind the other in one block: that of all n, to be freed as a
+ * whole. */
+double *tacit_alloc_arrays(size_t n, double **const *arrays, const size_t *sizes);
 /*
  * As tacit_alloc_zero, for records: in no core dump. From 8 MiB on nothing has been written there yet, so
  * that on a machine with several memory nodes a page comes to be at the thread that first writes to it. Freed

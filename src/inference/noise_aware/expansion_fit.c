@@ -213,17 +213,9 @@ tacit_status_t tacit_expansion_fit(tacit_expansion_t *expansion, tacit_aware_pos
                           of_first,
                           TILE * n,
                           of_sums > width * width ? of_sums : width * width};
-  size_t total = 0;
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    total += sizes[i];
-  }
-  double *memory = tacit_alloc_zero(total, sizeof *memory), *next = memory;
+  double *memory = tacit_alloc_arrays(sizeof sizes / sizeof sizes[0], arrays, sizes);
   if (memory == NULL) {
     return tacit_error_memory(err);
-  }
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    *arrays[i] = next;
-    next += sizes[i];
   }
   fit(&f, posterior);
   tacit_free(memory);

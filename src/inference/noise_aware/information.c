@@ -20,6 +20,7 @@ typedef struct learner {
   tacit_rounds_t *r;
   size_t m, q, q2; /* products; columns of Q and of Q_2 */
   double *memory;
+  double *whiten, *mean_var;      /* (d, d), (n_rows) */
   double *products;               /* (n_rows, m), centred, then their remainder */
   double *mean;                   /* (m) */
   double *on_basis;               /* (m, q): covariance with Q */
@@ -173,29 +174,17 @@ static bool condition(learner_t *l, const double *released, double noise_var) {
 
 static tacit_status_t allocate(learner_t *l, size_t n, size_t d, tacit_error_t *err) {
   size_t m = l->m, most = l->q + m;
-  const size_t sizes[] = {n * m, m, m * l->q, m * most, m * m, m * m, m, m * most, most * most};
-  double **const arrays[] = {&l->products, &l->mean,   &l->on_basis, &l->loading, &l->cov,
-                             &l->vectors,  &l->values, &l->gain,     &l->prior};
-  size_t total = d * d + n;
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    total += sizes[i];
-  }
-  l->memory = tacit_alloc_zero(total, sizeof *l->memory);
-  if (l->memory == NULL) {
-    return tacit_error_memory(err);
-  }
-  double *next = l->memory + d * d + n;
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    *arrays[i] = next;
-    next += sizes[i];
-  }
-  return TACIT_OK;
+  const size_t sizes[] = {d * d, n, n * m, m, m * l->q, m * most, m * m, m * m, m, m * most, most * most};
+  double **const arrays[] = {&l->whiten, &l->mean_var, &l->products, &l->mean, &l->on_basis, &l->loading,
+                             &l->cov,    &l->vectors,  &l->values,   &l->gain, &l->prior};
+  l->memory = tacit_alloc_arrays(sizeof sizes / sizeof sizes[0], arrays, sizes);
+  return l->memory != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
 static tacit_status_t learn(learner_t *l, const tacit_round_place_t *place, tacit_error_t *err) {
   const tacit_surrogate_t *s = l->r->surrogate;
   size_t d = s->d, m = l->m;
-  double *whiten = l->memory, *mean_var = whiten + d * d, *released = l->values, noise_sd;
+  double *whiten = l->whiten, *mean_var = l->mean_var, *released = l->values, noise_sd;
   double multiplier = schedule_multiplier(place->settings->rho, place->share);
   tacit_status_t status = tacit_round_metric(s, place, whiten, mean_var, err);
   if (status != TACIT_OK) {

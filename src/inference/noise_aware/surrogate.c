@@ -252,21 +252,13 @@ static tacit_status_t allocate(tacit_builder_t *b, tacit_error_t *err) {
   s->x = tacit_alloc(n * d, sizeof *s->x);
   s->weight = tacit_alloc(n, sizeof *s->weight);
   s->second = tacit_alloc(d * d, sizeof *s->second);
-  b->memory = tacit_alloc_zero(n * d + 4 * m + n_products + n_gram + 2 * d * d + n_work + d + d * d,
-                               sizeof *b->memory);
-  if (s->x == NULL || s->weight == NULL || s->second == NULL || b->memory == NULL) {
-    return tacit_error_memory(err);
-  }
-  double *next = b->memory;
   double **const arrays[] = {&b->normals, &b->released,   &b->moments,   &b->variances,
                              &b->average, &b->products,   &b->gram,      &b->metric,
                              &b->inverse, &b->shape.mean, &b->shape.cov, &b->work};
   const size_t sizes[] = {n * d, m, m, m, m, n_products, n_gram, d * d, d * d, d, d * d, n_work};
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    *arrays[i] = next;
-    next += sizes[i];
-  }
-  return TACIT_OK;
+  b->memory = tacit_alloc_arrays(sizeof sizes / sizeof sizes[0], arrays, sizes);
+  bool ok = s->x != NULL && s->weight != NULL && s->second != NULL && b->memory != NULL;
+  return ok ? TACIT_OK : tacit_error_memory(err);
 }
 
 /* Rows of standard normals, each followed by its mirror image. */

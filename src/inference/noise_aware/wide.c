@@ -11,20 +11,6 @@
 
 enum { MEAN, SLOPE, ETA, ONES, N_LINES };
 
-static tacit_status_t allocate(double **memory, size_t n_arrays, double **const arrays[],
-                               const size_t sizes[], tacit_error_t *err) {
-  size_t total = 0;
-  for (size_t i = 0; i < n_arrays; i++) {
-    total += sizes[i];
-  }
-  double *next = *memory = tacit_alloc_zero(total, sizeof *next);
-  for (size_t i = 0; next != NULL && i < n_arrays; i++) {
-    *arrays[i] = next;
-    next += sizes[i];
-  }
-  return next != NULL ? TACIT_OK : tacit_error_memory(err);
-}
-
 tacit_status_t tacit_wide_init(tacit_wide_t *w, const tacit_rounds_t *rounds,
                                const tacit_parameters_t *parameters,
                                const tacit_noise_aware_settings_t *settings, tacit_rng_t *rng,
@@ -43,11 +29,11 @@ tacit_status_t tacit_wide_init(tacit_wide_t *w, const tacit_rounds_t *rounds,
                              &w->centre, &w->back,    &w->residual, &w->lines,    &w->work};
   const size_t sizes[] = {d * d, d * d, d * d, n, n,           r * d * d,        r * d, d * n, d,
                           d,     d,     d * d, d, N_LINES * n, 2 * d * d + 4 * d};
-  tacit_status_t status = allocate(&w->memory, sizeof sizes / sizeof sizes[0], arrays, sizes, err);
-  for (size_t k = 0; status == TACIT_OK && k < n; k++) {
+  w->memory = tacit_alloc_arrays(sizeof sizes / sizeof sizes[0], arrays, sizes);
+  for (size_t k = 0; w->memory != NULL && k < n; k++) {
     w->lines[ONES * n + k] = 1;
   }
-  return status;
+  return w->memory != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
 tacit_status_t tacit_wide_copy(const tacit_wide_t *of, tacit_wide_t *own, tacit_error_t *err) {
@@ -55,11 +41,12 @@ tacit_status_t tacit_wide_copy(const tacit_wide_t *of, tacit_wide_t *own, tacit_
   *own = *of;
   double **const arrays[] = {&own->residual, &own->lines, &own->work};
   const size_t sizes[] = {d, N_LINES * n, 2 * d * d + 4 * d};
-  tacit_status_t status = allocate(&own->memory, sizeof sizes / sizeof sizes[0], arrays, sizes, err);
-  if (status == TACIT_OK) {
-    memcpy(own->lines, of->lines, N_LINES * n * sizeof *own->lines);
+  own->memory = tacit_alloc_arrays(sizeof sizes / sizeof sizes[0], arrays, sizes);
+  if (own->memory == NULL) {
+    return tacit_error_memory(err);
   }
-  return status;
+  memcpy(own->lines, of->lines, N_LINES * n * sizeof *own->lines);
+  return TACIT_OK;
 }
 
 void tacit_wide_clear(tacit_wide_t *wide) {

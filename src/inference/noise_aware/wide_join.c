@@ -534,8 +534,10 @@ static tacit_status_t join_at(tacit_wide_t *w, const double *theta, const double
                 .width = width,
                 .ridge = ridge,
                 .common = is_sound() * w->frame.variance};
-  double **const arrays[] = {&j.variance, &j.slope, &j.turns,    &j.maps, &j.sampled, &j.relative, &j.from,
-                             &j.spread,   &j.plain, &j.jacobian, &j.cov,  &j.combine, &j.lines,    &j.work};
+  double *more;
+  double **const arrays[] = {&j.variance, &j.slope,   &j.turns,  &j.maps,  &j.sampled,
+                             &j.relative, &j.from,    &j.spread, &j.plain, &j.jacobian,
+                             &j.cov,      &j.combine, &j.lines,  &j.work,  &more};
   const size_t sizes[] = {n,
                           n,
                           r * d * d,
@@ -549,20 +551,13 @@ static tacit_status_t join_at(tacit_wide_t *w, const double *theta, const double
                           width * width,
                           d * width,
                           (width + 2 * d + 2) * n,
-                          6 * d * d + 4 * d + n};
-  size_t more = width + (4 + r) * d * d + d * width, total = more;
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    total += sizes[i];
-  }
-  double *memory = tacit_alloc_zero(total, sizeof *memory), *next = memory;
+                          6 * d * d + 4 * d + n,
+                          width + (4 + r) * d * d + d * width};
+  double *memory = tacit_alloc_arrays(sizeof sizes / sizeof sizes[0], arrays, sizes);
   if (memory == NULL) {
     return tacit_error_memory(err);
   }
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    *arrays[i] = next;
-    next += sizes[i];
-  }
-  *is_joined = join(&j, next);
+  *is_joined = join(&j, more);
   tacit_free(memory);
   return TACIT_OK;
 }
