@@ -194,6 +194,10 @@ void tacit_program_apply_back(size_t d, const double *matrix, const double *v,
                               double *out); /* out (d) <- matrix' v */
 double tacit_program_trace(size_t d, const double *matrix);
 void tacit_program_sandwich(size_t d, const double *a, const double *b, double *out); /* out <- a b a' */
+/* Is a matrix, in every direction, more than low and less than high times another, of whose lower factor this
+ * is the inverse? */
+bool tacit_program_ratios_between(size_t d, const double *inverse, const double *matrix, double low,
+                                  double high);
 
 /* program_mode.c: minus the second derivative of the log prior, its eigenvalues not below 0. */
 void tacit_program_prior_precision(const tacit_parameters_t *of, const double *theta, double *precision);

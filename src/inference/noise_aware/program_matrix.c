@@ -104,3 +104,15 @@ void tacit_program_sandwich(size_t d, const double *a, const double *b, double *
   tacit_multiply(d, d, d, a, b, half);
   tacit_multiply(d, d, d, half, transposed, out);
 }
+
+bool tacit_program_ratios_between(size_t d, const double *inverse, const double *matrix, double low,
+                                  double high) {
+  double ratio[MATRIX], values[PARAMETERS], vectors[MATRIX];
+  bool is_between = true;
+  tacit_program_sandwich(d, inverse, matrix, ratio);
+  tacit_eigen(d, ratio, values, vectors);
+  for (size_t j = 0; j < d; j++) {
+    is_between = is_between && values[j] > low && values[j] < high;
+  }
+  return is_between;
+}

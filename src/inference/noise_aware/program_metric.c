@@ -91,19 +91,6 @@ static void tell(tacit_public_t *public, const tacit_program_seen_t *seen, doubl
   tacit_public_slope(public, &point, slope);
 }
 
-/* Does what is told there differ from what is told here, by its lower factor's inverse, in any direction by
- * more than it may? */
-static bool is_like(size_t d, const double *here, const double *there) {
-  double ratio[MATRIX], values[PARAMETERS], vectors[MATRIX];
-  bool is_like = true;
-  tacit_program_sandwich(d, here, there, ratio);
-  tacit_eigen(d, ratio, values, vectors);
-  for (size_t j = 0; j < d; j++) {
-    is_like = is_like && values[j] < most_change && values[j] > 1 / most_change;
-  }
-  return is_like;
-}
-
 /* How far to go: what records tell must not become another thing on the way. */
 static double find_share(tacit_public_t *public, const tacit_program_seen_t *seen, const double *step) {
   size_t d = public->d;
@@ -119,7 +106,7 @@ static double find_share(tacit_public_t *public, const tacit_program_seen_t *see
   tacit_invert_lower(d, here, inverse);
   for (int i = 0; i < N_HALVINGS; i++, share *= 0.5) {
     tell(public, seen, share, step, there);
-    if (is_like(d, inverse, there)) {
+    if (tacit_program_ratios_between(d, inverse, there, 1 / most_change, most_change)) {
       break;
     }
   }

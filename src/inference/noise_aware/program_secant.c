@@ -13,6 +13,9 @@
 /* What a change must be beside its noise, in squares. */
 static const double sure = 3;
 
+/* Corrected, it tells of no direction less than this share of what it told. */
+static const double least_steep = 0.1;
+
 enum { N_HALVINGS = 6 };
 
 /* to <- matrix + weight ((r s' + s r') / s's - (s'r) s s' / (s's)^2) */
@@ -25,18 +28,6 @@ static void correct(size_t d, const double *matrix, const double *s, const doubl
   }
 }
 
-/* Does it tell of no direction less than a tenth of what the slope does, by its lower factor's inverse? */
-static bool is_steep(size_t d, const double *inverse, const double *matrix) {
-  double ratio[MATRIX], values[PARAMETERS], vectors[MATRIX];
-  bool is_steep = true;
-  tacit_program_sandwich(d, inverse, matrix, ratio);
-  tacit_eigen(d, ratio, values, vectors);
-  for (size_t j = 0; j < d; j++) {
-    is_steep = is_steep && values[j] > 0.1;
-  }
-  return is_steep;
-}
-
 /* steep <- corrected, as far as it stays a slope. */
 static void take_secant(size_t d, const double *s, const double *r, double weight, double *steep) {
   double factor[MATRIX], inverse[MATRIX] = {0}, next[MATRIX];
@@ -47,7 +38,7 @@ static void take_secant(size_t d, const double *s, const double *r, double weigh
   tacit_invert_lower(d, factor, inverse);
   for (int i = 0; i < N_HALVINGS; i++, weight *= 0.5) {
     correct(d, steep, s, r, weight, next);
-    if (is_steep(d, inverse, next)) {
+    if (tacit_program_ratios_between(d, inverse, next, least_steep, INFINITY)) {
       memcpy(steep, next, d * d * sizeof *next);
       return;
     }
