@@ -4,7 +4,8 @@
  *
  * Mutations tried, each of which fails here: groups that begin in the midst of a block; one group too many
  * where too few others lie before them; a group of units of two lengths; offsets left as they were; units of
- * a range in the order of another's.
+ * a range in the order of another's; single records that begin in the midst of a block left there, or with a
+ * unit of none among them.
  */
 #include <string.h>
 
@@ -77,9 +78,10 @@ static void test_units_keep_their_records(void **unused) {
   uint64_t state = 1;
   for (size_t round = 0; round < 300; round++) {
     size_t n_units = draw(&state, round % 4 == 0 ? MOST_UNITS : 200), n_laned = 0,
-           n_sizes = round % 3 == 0 ? 1 : 1 + draw(&state, 10);
+           n_sizes = round % 3 == 0 ? 1 : 1 + draw(&state, 10), least = round % 5 == 0 ? 1 : 3;
     for (size_t u = 0; u < n_units; u++) {
-      size_t n_rows = draw(&state, 32) == 0 ? draw(&state, MOST_ROWS) : 3 + draw(&state, n_sizes);
+      size_t n_rows =
+          draw(&state, 32) == 0 ? draw(&state, least == 1 ? 2 : MOST_ROWS) : least + draw(&state, n_sizes);
       offsets[u + 1] = offsets[u] + n_rows;
     }
     tacit_error_t err;

@@ -126,28 +126,39 @@ static void copy_back(tacit_door_t *door, const tacit_range_t *r, const desk_t *
   }
 }
 
+/* Do units of one record each fill blocks of their own already? */
+static bool is_in_place(const size_t *offsets, size_t n) {
+  bool ok = offsets[0] % TACIT_BLOCK == 0;
+  for (size_t u = 0; ok && u < n; u++) {
+    ok = offsets[u + 1] - offsets[u] == 1;
+  }
+  return ok;
+}
+
 static void arrange_range(const void *of, size_t first, size_t last, size_t thread) {
   const arranging_t *arranging = of;
   tacit_door_t *door = arranging->door;
   desk_t *desk = &arranging->desks[thread];
-  size_t *offsets = door->unit_offsets, n = last - first, start = offsets[first], end = offsets[last];
+  size_t *offsets = door->unit_offsets, n = last - first, start = offsets[first], end = offsets[last],
+         *n_laned = &door->n_laned[first / tacit_door_range_size(door, true)];
+  if (is_in_place(offsets + first, n)) {
+    *n_laned = n / 16 * 16;
+    return;
+  }
   if ((end - start) * door->settings.n_columns > arranging->most_values) {
     return;
   }
   for (size_t u = 0; u <= n; u++) {
     desk->offsets[u] = offsets[first + u] - start;
   }
-  size_t n_laned = find_groups(desk, n), n_others = end - start;
-  for (size_t u = 0; u < n_laned; u++) {
-    n_others -= desk->offsets[desk->order[u] + 1] - desk->offsets[desk->order[u]];
-  }
-  n_laned -= n_laned > 0 && start + n_others < up_to_block(start) ? 16 : 0; /* too few to lie before them */
-  copy_out(door, start, end, desk->records);
+  *n_laned = find_groups(desk, n);
   for (size_t u = 0; u + 1 < n; u++) { /* the ends are the range's own */
     size_t was = desk->order[u];
     offsets[first + u + 1] = offsets[first + u] + desk->offsets[was + 1] - desk->offsets[was];
   }
-  door->n_laned[first / tacit_door_range_size(door, true)] = n_laned;
+  size_t n_others = end - offsets[first + *n_laned];
+  *n_laned -= *n_laned > 0 && start + n_others < up_to_block(start) ? 16 : 0; /* too few to lie before them */
+  copy_out(door, start, end, desk->records);
   tacit_range_t r = tacit_door_range(door, first, last);
   copy_back(door, &r, desk);
 }
