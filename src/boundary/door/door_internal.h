@@ -5,6 +5,7 @@
 
 #include "base/pool.h"
 #include "base/probe.h"
+#include "data/records.h"
 #include "door/door.h"
 #include "tacit/account.h"
 #include "tacit/data.h"
@@ -146,6 +147,10 @@ static inline size_t tacit_door_n_rows(const tacit_door_t *door, size_t u) {
 }
 /* Which record is number t of unit u. */
 size_t tacit_door_record(const tacit_door_t *door, const tacit_range_t *range, size_t u, size_t t);
+/* A record's first number; the next is 16 further on. */
+static inline const float *tacit_door_first_column(const tacit_door_t *door, size_t record) {
+  return tacit_records_block(door->records, record / 16) + record % 16;
+}
 
 /* ---- pass.c: a pass over the records, on threads and ranks ---- */
 
@@ -180,6 +185,9 @@ struct tacit_pass {
   /* By units one by one: where there is no group_add, and of more rows than are shown at a time. */
   void (*unit)(const tacit_pass_t *pass, const tacit_range_t *range, size_t u, tacit_workspace_t *workspace);
 };
+
+/* Are norms (n_blocks, 16) those of records that count, all of them? */
+bool tacit_door_all_count(const float *norms, size_t n_blocks);
 
 /* ->sums[0 .. n_sums - 1] <- sums over all blocks, or units, of all ranks; ->notes. */
 void tacit_door_sum(const tacit_pass_t *pass);

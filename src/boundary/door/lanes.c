@@ -103,7 +103,7 @@ static size_t find_groups(desk_t *desk, size_t n) {
 static void copy_out(const tacit_door_t *door, size_t start, size_t end, float *out) {
   const size_t n_columns = door->settings.n_columns;
   for (size_t i = start; i < end; i++) {
-    const float *from = tacit_records_block(door->records, i / TACIT_BLOCK) + i % TACIT_BLOCK;
+    const float *from = tacit_door_first_column(door, i);
     for (size_t j = 0; j < n_columns; j++) {
       *out++ = from[j * TACIT_BLOCK];
     }

@@ -61,7 +61,7 @@ static size_t show_blocks(const tacit_pass_t *pass, size_t first, size_t last, t
 
 /* ---- units in groups of up to 16, layer by layer: those of their t-th records ---- */
 
-static bool all_count(const float *norms, size_t n_blocks) {
+bool tacit_door_all_count(const float *norms, size_t n_blocks) {
   int ok = 1;
   for (size_t i = 0; i < n_blocks * 16; i++) {
     ok &= norms[i] <= FLT_MAX;
@@ -71,13 +71,15 @@ static bool all_count(const float *norms, size_t n_blocks) {
 
 /* A record that counts becomes a lane of a layer. */
 static bool copy_record(const tacit_door_t *door, size_t record, float *norm, float *to) {
-  const float *from = tacit_records_block(door->records, record / 16) + record % 16;
-  bool counts = door->lane_norm[record] <= FLT_MAX;
-  for (size_t j = counts ? 0 : SIZE_MAX; j < door->settings.n_columns; j++) {
+  const float *from = tacit_door_first_column(door, record);
+  if (!(door->lane_norm[record] <= FLT_MAX)) {
+    return false;
+  }
+  for (size_t j = 0; j < door->settings.n_columns; j++) {
     to[j * 16] = from[j * 16];
   }
-  *norm = counts ? door->lane_norm[record] : NAN;
-  return counts;
+  *norm = door->lane_norm[record];
+  return true;
 }
 
 /* Those of records t .. t + n_layers - 1 of units u .. u + n - 1 that count, copied: 0 behind them. */
@@ -104,7 +106,7 @@ static tacit_shown_t layers_of(const tacit_pass_t *pass, const tacit_range_t *r,
                                size_t n_layers, tacit_workspace_t *w) {
   if (u - r->first < r->n_laned) {
     size_t b = tacit_door_record(pass->door, r, u, t) / 16;
-    if (all_count(pass->door->lane_norm + b * 16, n_layers)) {
+    if (tacit_door_all_count(pass->door->lane_norm + b * 16, n_layers)) {
       return shown_of(pass->door, b, n_layers);
     }
   }
@@ -147,7 +149,7 @@ static size_t show_run(const tacit_pass_t *pass, const tacit_range_t *r, size_t 
          tacit_door_n_rows(pass->door, u + 16 * n_groups) == n_rows) {
     n_groups++;
   }
-  if (n_groups < 2 || !all_count(pass->door->lane_norm + b * 16, n_groups * n_rows)) {
+  if (n_groups < 2 || !tacit_door_all_count(pass->door->lane_norm + b * 16, n_groups * n_rows)) {
     show_group(pass, r, u, 16, w);
     return 16;
   }

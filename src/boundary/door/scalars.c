@@ -82,14 +82,11 @@ double *tacit_scalars_place(const tacit_door_t *door, const tacit_workspace_t *w
 
 void tacit_scalars_evaluate(const tacit_door_t *door, const tacit_scalars_t *of, const tacit_shown_t *shown,
                             tacit_workspace_t *w) {
-  int all_count = 1;
   for (size_t i = 0; i < of->n_fresh; i++) {
     w->outs[i] = tacit_scalars_place(door, w, of->fresh_at[i], shown->at);
   }
   ask(of, shown->block, shown->n, w);
-  for (size_t lane = 0; lane < shown->n * 16; lane++) {
-    all_count &= shown->norms[lane] <= FLT_MAX;
-  }
+  bool all_count = tacit_door_all_count(shown->norms, shown->n);
   for (size_t lane = 0; !all_count && lane < shown->n * 16; lane++) {
     for (size_t i = 0; i < of->n_fresh && !(shown->norms[lane] <= FLT_MAX); i++) {
       tacit_scalars_place(door, w, of->fresh_at[i], shown->at)[lane] = NAN;

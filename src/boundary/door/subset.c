@@ -44,13 +44,9 @@ tacit_status_t tacit_subset_draw(tacit_door_t *door, double rate, tacit_error_t 
   return tacit_noise_subset(door->noise, (uint64_t)(rate * unit), door->n_records, door->mask, err);
 }
 
-static const float *first_column(const tacit_door_t *door, size_t record) {
-  return tacit_records_block(door->records, record / 16) + record % 16;
-}
-
 /* The record's memory is on the way while others are asked for. */
 void tacit_subset_ask(const tacit_door_t *door, tacit_workspace_t *w, size_t record) {
-  const float *from = first_column(door, record);
+  const float *from = tacit_door_first_column(door, record);
   for (size_t j = 0; j < door->settings.n_columns; j++) {
     __builtin_prefetch(from + j * 16, 0, 2);
   }
@@ -61,7 +57,7 @@ void tacit_subset_ask(const tacit_door_t *door, tacit_workspace_t *w, size_t rec
 tacit_shown_t tacit_subset_fill(const tacit_door_t *door, tacit_workspace_t *w) {
   size_t n = w->n_gathered;
   for (size_t lane = 0; lane < 16; lane++) {
-    const float *from = lane < n ? first_column(door, w->records[lane]) : NULL;
+    const float *from = lane < n ? tacit_door_first_column(door, w->records[lane]) : NULL;
     for (size_t j = 0; j < door->settings.n_columns; j++) {
       w->block[j * 16 + lane] = lane < n ? from[j * 16] : 0;
     }

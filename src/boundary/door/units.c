@@ -127,7 +127,7 @@ static void add(const tacit_pass_t *pass, const tacit_range_t *range, size_t u, 
   size_t n_columns = door->settings.n_columns, n = 0;
   for (size_t t = 0; t < tacit_door_n_rows(door, u); t++) {
     size_t i = tacit_door_record(door, range, u, t);
-    const float *x = tacit_records_block(door->records, i / TACIT_BLOCK) + i % TACIT_BLOCK;
+    const float *x = tacit_door_first_column(door, i);
     bool counts = door->lane_norm[i] <= FLT_MAX;
     for (size_t j = 0; counts && j < n_columns; j++) {
       w->own_x[n * n_columns + j] = x[j * TACIT_BLOCK];
