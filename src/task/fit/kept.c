@@ -55,10 +55,10 @@ static tacit_status_t keep_settings(tacit_released_t *kept, const tacit_fit_t *f
                 {"thin", fit->settings.thin}};
   tacit_status_t status = tacit_released_set(kept, "method", fit->method->name, err);
   for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
-    for (size_t k = 0; k < fit->given.n_given && status == TACIT_OK; k++) {
-      if (strcmp(fit->given.given[k].setting->name, given[i]) == 0) {
-        status = tacit_released_set(kept, given[i], fit->given.given[k].text, err);
-      }
+    const char *text;
+    for (size_t k = 0;
+         status == TACIT_OK && (text = tacit_settings_next(&fit->given, given[i], &k)) != NULL;) {
+      status = tacit_released_set(kept, given[i], text, err);
     }
     if (status == TACIT_OK && fit->n_priors > 0 && strcmp(given[i], "prior-scale") == 0 &&
         !tacit_fit_has(fit, given[i])) {
