@@ -104,11 +104,17 @@ static tacit_status_t read_text(const tacit_fit_t *fit, tacit_written_t *written
   return status;
 }
 
-/* Labels of what was written, into `labels`, shape (names.n). */
-static void take_labels(const tacit_written_t *written, tacit_program_label_t *labels) {
-  for (size_t i = 0; i < written->names.n; i++) {
+/* Its quantities are called as those of what was written; settings->labels is to be freed. */
+static tacit_status_t set_labels(tacit_program_settings_t *settings, const tacit_written_t *written,
+                                 tacit_error_t *err) {
+  size_t n = written->names.n;
+  tacit_program_label_t *labels = tacit_alloc_zero(n + 1, sizeof *labels);
+  for (size_t i = 0; i < n && labels != NULL; i++) {
     labels[i] = (tacit_program_label_t){written->names.names[i], written->names.labels[i]};
   }
+  settings->labels = labels;
+  settings->n_labels = n;
+  return labels != NULL ? TACIT_OK : tacit_error_memory(err);
 }
 
 /* As it is kept with the fit, for predictions. */
@@ -205,45 +211,30 @@ tacit_status_t tacit_fit_open_written(const tacit_fit_t *fit, const char *formul
   const tacit_program_constants_t none = {0};
   tacit_status_t status =
       tacit_written_new(written, formula, tacit_fit_value(fit, "family"), fit->schema, priors, err);
-  tacit_program_label_t *labels = tacit_alloc_zero(written->names.n + 1, sizeof *labels);
-  status = status == TACIT_OK && labels == NULL ? tacit_error_memory(err) : status;
-  if (status == TACIT_OK) {
-    tacit_program_settings_t settings = settings_of(fit, "none", &none);
-    take_labels(written, labels);
-    settings.labels = labels;
-    settings.n_labels = written->names.n;
-    status = tacit_program_parse(program, written->text, strlen(written->text), &settings, err);
-  }
-  tacit_free(labels);
+  tacit_program_settings_t settings = settings_of(fit, "none", &none);
+  TACIT_THEN(status, set_labels(&settings, written, err));
+  TACIT_THEN(status, tacit_program_parse(program, written->text, strlen(written->text), &settings, err));
+  tacit_free((void *)settings.labels);
   return status == TACIT_OK ? tacit_program_compile(*program, model, err) : status;
 }
 
 tacit_status_t tacit_fit_open_program(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_program_constants_t constants = {0};
   tacit_written_t written = {0};
-  tacit_program_label_t *labels = NULL;
   size_t n = 0;
   if (kept_by(fit) != NULL) {
     return open_kept(fit, err);
   }
   tacit_status_t status = tacit_request_constants(&fit->given, &constants, err);
   TACIT_THEN(status, read_text(fit, &written, &n, err));
-  if (status == TACIT_OK) {
-    labels = tacit_alloc_zero(written.names.n + 1, sizeof *labels);
-    status = labels != NULL ? TACIT_OK : tacit_error_memory(err);
-  }
-  if (status == TACIT_OK) {
-    tacit_program_settings_t settings =
-        settings_of(fit, file_of(fit) == NULL ? "none" : tacit_fit_value(fit, "records"), &constants);
-    take_labels(&written, labels);
-    settings.labels = labels;
-    settings.n_labels = written.names.n;
-    status = parse(fit, written.text, n, &settings, err);
-    status = status == TACIT_OK ? keep(fit, written.text, n, &settings,
-                                       file_of(fit) == NULL ? tacit_fit_value(fit, "family") : NULL, err)
-                                : status;
-  }
-  tacit_free(labels);
+  bool is_formula = tacit_fit_is_formula(fit);
+  tacit_program_settings_t settings =
+      settings_of(fit, is_formula ? "none" : tacit_fit_value(fit, "records"), &constants);
+  TACIT_THEN(status, set_labels(&settings, &written, err));
+  TACIT_THEN(status, parse(fit, written.text, n, &settings, err));
+  TACIT_THEN(status,
+             keep(fit, written.text, n, &settings, is_formula ? tacit_fit_value(fit, "family") : NULL, err));
+  tacit_free((void *)settings.labels);
   tacit_written_clear(&written);
   tacit_program_constants_clear(&constants);
   return status == TACIT_OK ? tacit_program_compile(fit->program, &fit->model, err) : status;
