@@ -22,7 +22,7 @@ ALLOWED = {
     "noise_aware": {"base", "random", "draws", "releases", "diagnose", "formula", "account", "curator"},
     "diagnose": {"base", "draws"},
     "report": {"base", "draws", "releases", "diagnose", "account", "ledger"},
-    "settings": {"base", "random"},
+    "settings": {"base"},
     "request": {"base", "data", "program", "ledger", "settings"},
     "publish": {"base", "random", "data", "formula", "program", "account", "ledger", "curator", "report", "tables", "settings", "request"},
     "infer": {"base", "random", "draws", "program", "account", "augment", "tables", "diagnose", "report", "settings"},

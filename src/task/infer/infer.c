@@ -117,6 +117,16 @@ tacit_status_t tacit_infer_set_statistic(tacit_infer_t *infer, const char *text,
   return status == TACIT_OK ? add_statistic(infer, name, text, n, err) : status;
 }
 
+static tacit_status_t make_key(tacit_infer_t *infer, tacit_error_t *err) {
+  size_t seed = 0;
+  if (!tacit_infer_has(infer, "seed")) {
+    return tacit_rng_key_from_system(infer->settings.key, err);
+  }
+  tacit_settings_count(&infer->given, "seed", &seed);
+  tacit_rng_key_from_seed(infer->settings.key, seed);
+  return TACIT_OK;
+}
+
 static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
   const tacit_settings_t *given = &infer->given;
   tacit_augment_settings_t *s = &infer->settings;
@@ -141,7 +151,7 @@ static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
                            "--path, --step-size and --leapfrog only go with --method hmc");
   }
   tacit_status_t status = tacit_settings_check_out(given, err);
-  return status == TACIT_OK ? tacit_settings_key(given, s->key, err) : status;
+  return status == TACIT_OK ? make_key(infer, err) : status;
 }
 
 /* ---- the two texts ---- */

@@ -24,9 +24,6 @@ const tacit_setting_t *tacit_settings_of(tacit_task_t task, size_t *n);
 
 /* None given; clear with tacit_settings_clear(). */
 tacit_settings_t tacit_settings_for(tacit_task_t task);
-/* "seed" as a key, or one from the system. */
-TACIT_MUST_USE tacit_status_t tacit_settings_key(const tacit_settings_t *settings, unsigned char key[32],
-                                                 tacit_error_t *err);
 /* TACIT_ERR_EXISTS where there is already what "out" names: before anything is spent. */
 TACIT_MUST_USE tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, tacit_error_t *err);
 

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "settings/settings.h"
-#include "tacit/random.h"
 
 enum {
   FIT = 1 << TACIT_TASK_FIT,
@@ -460,17 +459,6 @@ tacit_settings_t tacit_settings_for(tacit_task_t task) {
   tacit_settings_t settings = {0};
   settings.table = tacit_settings_of(task, &settings.n_table);
   return settings;
-}
-
-tacit_status_t tacit_settings_key(const tacit_settings_t *settings, unsigned char key[32],
-                                  tacit_error_t *err) {
-  size_t seed = 0;
-  if (!tacit_settings_has(settings, "seed")) {
-    return tacit_rng_key_from_system(key, err);
-  }
-  tacit_settings_count(settings, "seed", &seed);
-  tacit_rng_key_from_seed(key, seed);
-  return TACIT_OK;
 }
 
 tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, tacit_error_t *err) {
