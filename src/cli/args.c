@@ -188,6 +188,15 @@ const tacit_given_t *cli_next(const cli_args_t *args, tacit_task_t task, size_t 
   return NULL;
 }
 
+tacit_status_t cli_set_fit(const cli_args_t *args, tacit_fit_t *fit, tacit_error_t *err) {
+  tacit_status_t status = TACIT_OK;
+  const tacit_given_t *given;
+  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_FIT, &i)) != NULL;) {
+    status = tacit_fit_set(fit, given->setting->name, given->text, err);
+  }
+  return status;
+}
+
 bool cli_number(const cli_args_t *args, const char *name, double *x) {
   tacit_error_t err;
   if (tacit_settings_check(&args->given, name, &err) != TACIT_OK) {

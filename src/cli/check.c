@@ -9,10 +9,7 @@
 
 static tacit_status_t read_all(const cli_args_t *args, tacit_fit_t **fit, tacit_error_t *err) {
   tacit_status_t status = tacit_fit_begin_check(fit, args->positionals[0], cli_value(args, "schema"), err);
-  const tacit_given_t *given;
-  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_FIT, &i)) != NULL;) {
-    status = tacit_fit_set(*fit, given->setting->name, given->text, err);
-  }
+  TACIT_THEN(status, cli_set_fit(args, *fit, err));
   return status == TACIT_OK ? tacit_fit_read(*fit, NULL, err) : status;
 }
 

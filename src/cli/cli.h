@@ -83,6 +83,8 @@ bool cli_require(const cli_args_t *args, const char *const *names, size_t n);
 /* The next option that is the task's from place *i on, which moves behind it; NULL: no more. What is the
  * command's own, of kind TACIT_SETTING_PROGRAM or unknown to the task, is left out. */
 const tacit_given_t *cli_next(const cli_args_t *args, tacit_task_t task, size_t *i);
+/* Set all of those that are a fit's. */
+TACIT_MUST_USE tacit_status_t cli_set_fit(const cli_args_t *args, tacit_fit_t *fit, tacit_error_t *err);
 /* Do records come from there: "-", "/dev/stdin"? */
 bool cli_is_standard_input(const char *path);
 

@@ -167,10 +167,7 @@ static int run_plan(const cli_args_t *args) {
     return CLI_USAGE;
   }
   tacit_status_t status = tacit_fit_new(&fit, args->positionals[0], &err);
-  const tacit_given_t *given;
-  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_FIT, &i)) != NULL;) {
-    status = tacit_fit_set(fit, given->setting->name, given->text, &err);
-  }
+  TACIT_THEN(status, cli_set_fit(args, fit, &err));
   bool has_page = cli_is_given(args, "html");
   if (status == TACIT_OK && has_page) {
     status = write_page(args, fit, n_units, &err);

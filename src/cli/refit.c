@@ -18,12 +18,8 @@ static bool watch(const tacit_progress_t *progress, void *user) {
 
 /* Settings, draws, report, summary. */
 static int draw(const cli_args_t *args, tacit_fit_t *fit) {
-  tacit_status_t status = TACIT_OK;
   tacit_error_t err;
-  const tacit_given_t *given;
-  for (size_t i = 0; status == TACIT_OK && (given = cli_next(args, TACIT_TASK_FIT, &i)) != NULL;) {
-    status = tacit_fit_set(fit, given->setting->name, given->text, &err);
-  }
+  tacit_status_t status = cli_set_fit(args, fit, &err);
   cli_catch_signals();
   TACIT_THEN(status, tacit_fit_redraw(fit, watch, NULL, &err));
   TACIT_THEN(status, tacit_fit_write(fit, NULL, &err));
