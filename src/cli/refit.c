@@ -16,57 +16,60 @@ static bool watch(const tacit_progress_t *progress, void *user) {
   return !cli_is_interrupted();
 }
 
-/* Settings, draws, report, summary. */
-static int draw(const cli_args_t *args, tacit_fit_t *fit) {
-  tacit_error_t err;
-  tacit_status_t status = cli_set_fit(args, fit, &err);
+/* Settings, draws, report, summary of a fit that was opened with `status`; takes it. */
+static int draw(const cli_args_t *args, tacit_fit_t *fit, tacit_status_t status, tacit_error_t *err) {
+  int result;
+  TACIT_THEN(status, cli_set_fit(args, fit, err));
   cli_catch_signals();
-  TACIT_THEN(status, tacit_fit_redraw(fit, watch, NULL, &err));
-  TACIT_THEN(status, tacit_fit_write(fit, NULL, &err));
-  int result = CLI_OK;
+  TACIT_THEN(status, tacit_fit_redraw(fit, watch, NULL, err));
+  TACIT_THEN(status, tacit_fit_write(fit, NULL, err));
   if (status == TACIT_OK) {
     result = cli_print_summary(args, tacit_fit_draws(fit), tacit_fit_labels(fit), tacit_fit_published(fit),
                                tacit_fit_evidence(fit), false);
     printf("\n%swritten: %s (report.html, privacy.txt, summary.csv, draws-*.csv, run.yaml)\n",
            tacit_fit_text(fit, TACIT_FIT_TEXT_SPENT),
            cli_value(args, "out") != NULL ? cli_value(args, "out") : args->positionals[0]);
+  } else {
+    result = cli_fail(args, err);
   }
-  return status == TACIT_OK ? result : cli_fail(args, &err);
-}
-
-static int run_refit_of(const cli_args_t *args, bool is_of_sites) {
-  static const char *const required[] = {"out"};
-  tacit_fit_t *fit = NULL;
-  tacit_error_t err;
-  double between = 0.5;
-  bool has_own_folder =
-      !is_of_sites && tacit_directory_is_unfinished(args->positionals[0]); /* of a fit that did not end */
-  if (!cli_require(args, required, has_own_folder ? 0 : 1) ||
-      (is_of_sites && !cli_number(args, "between-sd", &between))) {
-    return CLI_USAGE;
-  }
-  bool is_exchangeable = is_of_sites && cli_is_given(args, "exchangeable");
-  if (is_of_sites && !is_exchangeable && cli_is_given(args, "between-sd")) {
-    cli_error(args, "--between-sd goes with --exchangeable");
-    return CLI_USAGE;
-  }
-  tacit_status_t status = is_of_sites ? tacit_fit_combine(&fit, args->positionals, args->n_positionals,
-                                                          cli_is_given(args, "disjoint"), &err)
-                                      : tacit_fit_reopen(&fit, args->positionals[0], &err);
-  if (status == TACIT_OK && !is_of_sites && cli_is_given(args, "check")) {
-    status = tacit_fit_show_check(fit, cli_value(args, "check"), &err);
-  }
-  if (status == TACIT_OK && is_exchangeable) {
-    status = tacit_fit_set_exchangeable(fit, between, &err);
-  }
-  int result = status == TACIT_OK ? draw(args, fit) : cli_fail(args, &err);
   tacit_fit_free(fit);
   return result;
 }
 
-static int run_refit(const cli_args_t *args) { return run_refit_of(args, false); }
+static int run_refit(const cli_args_t *args) {
+  static const char *const required[] = {"out"};
+  tacit_fit_t *fit = NULL;
+  tacit_error_t err;
+  bool has_own_folder = tacit_directory_is_unfinished(args->positionals[0]); /* of a fit that did not end */
+  if (!has_own_folder && !cli_require(args, required, 1)) {
+    return CLI_USAGE;
+  }
+  tacit_status_t status = tacit_fit_reopen(&fit, args->positionals[0], &err);
+  if (cli_is_given(args, "check")) {
+    TACIT_THEN(status, tacit_fit_show_check(fit, cli_value(args, "check"), &err));
+  }
+  return draw(args, fit, status, &err);
+}
 
-static int run_combine(const cli_args_t *args) { return run_refit_of(args, true); }
+static int run_combine(const cli_args_t *args) {
+  tacit_fit_t *fit = NULL;
+  tacit_error_t err;
+  double between = 0;
+  if (!cli_number(args, "between-sd", &between)) {
+    return CLI_USAGE;
+  }
+  bool is_exchangeable = cli_is_given(args, "exchangeable");
+  if (!is_exchangeable && cli_is_given(args, "between-sd")) {
+    cli_error(args, "--between-sd goes with --exchangeable");
+    return CLI_USAGE;
+  }
+  tacit_status_t status =
+      tacit_fit_combine(&fit, args->positionals, args->n_positionals, cli_is_given(args, "disjoint"), &err);
+  if (is_exchangeable) {
+    TACIT_THEN(status, tacit_fit_set_exchangeable(fit, between, &err));
+  }
+  return draw(args, fit, status, &err);
+}
 
 const cli_command_t cli_refit = {
     .name = "refit",
@@ -105,4 +108,5 @@ const cli_command_t cli_combine = {
     .examples = "  tacit combine north/ south/ east/releases.json --disjoint --out all/\n"
                 "  tacit combine north/ south/ east/ west/ --disjoint --exchangeable --out all/\n",
     .task = TACIT_TASK_COMBINE,
+    .required = {"out"},
     .run = run_combine};
