@@ -117,6 +117,11 @@ tacit_status_t tacit_file_create(const char *path, const char *bytes, size_t n, 
   return write_file(path, bytes, n, false, err);
 }
 
+bool tacit_file_has_ending(const char *path, const char *ending) {
+  size_t n = strlen(path), n_ending = strlen(ending);
+  return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
+}
+
 tacit_status_t tacit_file_read(const char *path, size_t max_bytes, char **bytes, size_t *n,
                                tacit_error_t *err) {
   *bytes = NULL;

@@ -21,6 +21,8 @@ enum { TACIT_MAX_ATTEMPTS = 100 };
 bool tacit_temporary_name(tacit_text_t *name, const char *path, int attempt);
 /* Sync the folder in which something was given its name; the message of a failure says that it is there. */
 TACIT_MUST_USE tacit_status_t tacit_file_confirm(const char *path, tacit_error_t *err);
+/* Does a name end with that, behind something? "model.stan", ".stan" */
+bool tacit_file_has_ending(const char *path, const char *ending);
 /* 0 or an errno. */
 int tacit_folder_sync(const char *path);
 /* Read a whole (small) file; returns owned text (tacit_free), NUL-terminated; at most max_bytes. */

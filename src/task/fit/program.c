@@ -15,8 +15,7 @@ static const char *kept_by(const tacit_fit_t *fit) {
 
 /* The file with the program; NULL: there is none. Releases are kept with the text. */
 static const char *file_of(const tacit_fit_t *fit) {
-  size_t n = strlen(fit->formula);
-  bool is_file = n > 5 && strcmp(fit->formula + n - 5, ".stan") == 0;
+  bool is_file = tacit_file_has_ending(fit->formula, ".stan");
   return tacit_fit_has(fit, "program")                       ? tacit_fit_value(fit, "program")
          : is_file && fit->n_of == 0 && fit->checked == NULL ? fit->formula
                                                              : NULL;

@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "data/records.h"
 #include "fit/fit_internal.h"
@@ -52,12 +53,6 @@ static bool is_own(const char *name) {
   return found;
 }
 
-/* A program's, which may lie anywhere; its text is compared. */
-static bool is_file(const char *formula) {
-  size_t n = strlen(formula);
-  return n >= 5 && strcmp(formula + n - 5, ".stan") == 0;
-}
-
 void tacit_fit_print_settings(const tacit_fit_t *fit, bool has_seed, unsigned char print[TACIT_FIT_PRINT]) {
   size_t d = fit->model.parameters.dim, n_metric = fit->inv_metric == NULL             ? 0
                                                    : fit->settings.inv_metric_is_dense ? d * d
@@ -65,7 +60,8 @@ void tacit_fit_print_settings(const tacit_fit_t *fit, bool has_seed, unsigned ch
   crypto_generichash_state state;
   crypto_generichash_init(&state, fit->print_key, sizeof fit->print_key, TACIT_FIT_PRINT);
   put_text(&state, TACIT_VERSION);
-  put_text(&state, is_file(fit->formula) ? "" : fit->formula);
+  bool is_file = tacit_file_has_ending(fit->formula, ".stan"); /* may lie anywhere; its text is compared */
+  put_text(&state, is_file ? "" : fit->formula);
   put_text(&state, fit->schema_text);
   put_text(&state, tacit_fit_text(fit, TACIT_FIT_TEXT_PROGRAM));
   put(&state, fit->inv_metric, n_metric * sizeof *fit->inv_metric);

@@ -203,11 +203,6 @@ static tacit_status_t open_statistics(tacit_infer_t *infer, tacit_error_t *err) 
   return status;
 }
 
-static bool is_program(const char *name) {
-  size_t n = strlen(name);
-  return n > 5 && strcmp(name + n - 5, ".stan") == 0;
-}
-
 static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
   tacit_infer_source_t *source = &infer->source;
   if (infer->kind != NULL && source->name == NULL) {
@@ -218,9 +213,9 @@ static tacit_status_t read_model(tacit_infer_t *infer, tacit_error_t *err) {
     return status;
   }
   tacit_yaml_t file = {.name = source->name, .what = "a model", .err = err};
-  infer->kind = infer->kind != NULL        ? infer->kind
-                : is_program(source->name) ? &tacit_infer_of_program
-                                           : &tacit_infer_of_latent;
+  infer->kind = infer->kind != NULL                            ? infer->kind
+                : tacit_file_has_ending(source->name, ".stan") ? &tacit_infer_of_program
+                                                               : &tacit_infer_of_latent;
   status = infer->kind->read_model(infer, &file, source->text, source->n);
   tacit_yaml_close(&file);
   return status;

@@ -13,11 +13,6 @@
 
 const tacit_setting_t *tacit_publish_settings(size_t *n) { return tacit_settings_of(TACIT_TASK_RELEASE, n); }
 
-static bool is_program(const char *formula) {
-  size_t n = formula != NULL ? strlen(formula) : 0;
-  return n > 5 && strcmp(formula + n - 5, ".stan") == 0;
-}
-
 tacit_status_t tacit_publish_new(tacit_publish_t **publish, const char *formula, tacit_error_t *err) {
   tacit_publish_t *new = *publish = tacit_alloc_zero(1, sizeof *new);
   if (new == NULL) {
@@ -27,7 +22,8 @@ tacit_status_t tacit_publish_new(tacit_publish_t **publish, const char *formula,
   new->request = (tacit_request_t){.task = "release", .what = "release", .units = "rows", .or_else = ""};
   new->limits = tacit_curator_settings_default();
   new->formula = formula != NULL ? tacit_strdup(formula) : NULL;
-  new->kind = is_program(formula) ? &tacit_publish_of_program : &tacit_publish_of_statistic;
+  bool is_program = formula != NULL && tacit_file_has_ending(formula, ".stan");
+  new->kind = is_program ? &tacit_publish_of_program : &tacit_publish_of_statistic;
   if (formula != NULL && new->formula == NULL) {
     tacit_publish_free(new);
     *publish = NULL;
