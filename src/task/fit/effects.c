@@ -38,8 +38,8 @@ static void report(const tacit_fit_effects_t *effects, const double *theta, cons
 
 static void begin(void *user) {
   tacit_fit_t *fit = user;
-  if (fit->program !=
-      NULL) { /* the likelihood is that of the releases, the prior that of the other program */
+  if (fit->program != NULL) {
+    /* The likelihood is that of the releases, the prior that of the other program. */
     tacit_model_t own = fit->model;
     fit->model = fit->effects->flat;
     fit->effects->flat = own;
@@ -116,8 +116,8 @@ static bool is_alike(const tacit_fit_t *fit) {
     double wanted = fixed_of(effects, at, j);
     ok = k < effects->aware.n_reported && fabs(row[k] - wanted) <= 1e-9 * (1 + fabs(wanted));
   }
-  for (size_t j = effects->n_features; j < own->n_reported && ok;
-       j++) { /* sigma, and what else a family has */
+  for (size_t j = effects->n_features; j < own->n_reported && ok; j++) {
+    /* Sigma, and what else a family has. */
     size_t k = tacit_fit_find_reported(effects, own->labels[j]);
     ok = is_of_predictor(own->names[j]) ||
          (k < effects->aware.n_reported && fabs(row[k] - at[j]) <= 1e-9 * fabs(at[j]));

@@ -22,12 +22,12 @@ tacit_status_t tacit_fit_open_ledger(tacit_fit_t *fit, tacit_error_t *err) {
   status = tacit_ledger_open(&ledger, path, err);
   TACIT_THEN(status, tacit_ledger_glance(ledger, &state, err));
   tacit_ledger_close(ledger);
-  if (status == TACIT_OK &&
-      fit->request.query != NULL) { /* before it is run; the reservation checks imports, too */
+  if (status == TACIT_OK && fit->request.query != NULL) {
+    /* Before it is run; the reservation checks imports, too. */
     status = tacit_ledger_check_query(state.data_id, fit->request.query_hash, err);
   }
-  if (status ==
-      TACIT_OK) { /* the ledger's own, unless the user says which it should be: the reservation checks it */
+  if (status == TACIT_OK) {
+    /* The ledger's own, unless the user says which it should be: the reservation checks it. */
     fit->data_id = tacit_strdup(data_id != NULL ? data_id : state.data_id);
     status = fit->data_id != NULL ? TACIT_OK : tacit_error_memory(err);
   }
