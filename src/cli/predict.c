@@ -171,7 +171,7 @@ void cli_new_rows_clear(cli_new_rows_t *rows) {
 
 static int run_predict(const cli_args_t *args) {
   tacit_error_t err;
-  size_t seed = 1;
+  size_t seed = 0;
   if (!cli_count(args, "seed", &seed)) {
     return CLI_USAGE;
   }

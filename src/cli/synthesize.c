@@ -30,8 +30,8 @@ static tacit_status_t write_all(const char *out, const char *csv, const char *js
 }
 
 static int run_synthesize(const cli_args_t *args) {
-  tacit_synthesis_settings_t settings = {.n_sets = 1, .seed = 1};
-  size_t seed = 1;
+  tacit_synthesis_settings_t settings = {0};
+  size_t seed = 0;
   char *csv, *json, *html;
   tacit_error_t err;
   if (!cli_count(args, "rows", &settings.n_rows) || !cli_count(args, "sets", &settings.n_sets) ||
