@@ -277,7 +277,10 @@ TACIT_INLINE vdouble vdouble_sqrt(vdouble x) {
 #endif
 }
 
-/* The nearest integer of |x| <= 2^51, ties to even: added to 1.5 * 2^52 it is the low bits of the sum. */
+/* The nearest whole number of |x| <= 2^51, ties to even. */
+TACIT_INLINE vdouble vdouble_whole(vdouble x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
+
+/* The same as an integer: added to 1.5 * 2^52 it is the low bits of the sum. */
 TACIT_INLINE vlong vdouble_nearest(vdouble x) { return (vlong)(x + 6755399441055744.0) - 0x4338000000000000; }
 
 /*

@@ -9,9 +9,6 @@
 #include "base/vector.h"
 #include "curator/curator_internal.h"
 
-/* Nearest whole number for |x| <= 2^51; ties to even. */
-TACIT_INLINE vdouble nearest(vdouble x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
-
 TACIT_INLINE void add_lanes64(int64_t *lanes, vlong value) {
   vlong sum;
   memcpy(&sum, lanes, sizeof sum);
@@ -74,7 +71,7 @@ static void exposed(const tacit_vectors_t *of, const float *block, const float *
 TACIT_INLINE vdouble on_ratio_grid(vdouble l, double temperature_power, vlong *finite) {
   *finite &= vdouble_abs(l) <= DBL_MAX;
   l = l * (temperature_power * 0x1p32);
-  return nearest(vdouble_max(vdouble_min(l, vdouble_set(0x1p50)), vdouble_set(-0x1p50)));
+  return vdouble_whole(vdouble_max(vdouble_min(l, vdouble_set(0x1p50)), vdouble_set(-0x1p50)));
 }
 
 static void grid(double temperature_power, size_t n_blocks, const double *log_lik, size_t stride,
@@ -84,7 +81,7 @@ static void grid(double temperature_power, size_t n_blocks, const double *log_li
     for (size_t lane = 0; lane < 16; lane += DOUBLE_LANES) {
       vdouble l = vdouble_load(log_lik + lane), units = l * scale;
       if (vdouble_all_at_most(vdouble_abs(units), vdouble_set(0x1p50))) { /* finite, and not saturated */
-        vdouble_store(out + lane, nearest(units));
+        vdouble_store(out + lane, vdouble_whole(units));
         continue;
       }
       vlong finite = l == l;

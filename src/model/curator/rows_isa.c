@@ -103,8 +103,8 @@ TACIT_INLINE void write_rows(const lanes_t *of, size_t d, vdouble factor, const 
   for (size_t i = 0; i < d; i++) {
     vdouble at = v[i] * factor / of->sum->spacing;
     vlong is_near = vdouble_abs(at) <= 0x1p30;
-    vdouble whole = (at + 0x1.8p52) - 0x1.8p52;
-    whole = vdouble_select(kept, vdouble_select(is_near, whole, vdouble_set(0x1p30)), vdouble_set(0));
+    vdouble whole = vdouble_select(is_near, vdouble_whole(at), vdouble_set(0x1p30));
+    whole = vdouble_select(kept, whole, vdouble_set(0));
     vint_half narrow = __builtin_convertvector(whole, vint_half);
     memcpy(k + i * 16, &narrow, sizeof narrow);
   }
