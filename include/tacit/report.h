@@ -32,7 +32,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_intervals_svg(const char *c
 typedef struct tacit_report_read {
   tacit_draws_t draws; /**< reported parameters; warm-up excluded */
   char **labels, **names;
-  char *formula, *family; /**< as the header of draws-1.csv has them; NULL where it has none */
+  char *formula, *family, *method; /**< as the header of draws-1.csv has them; NULL where it has none */
   char *program; /**< program.stan: what was fitted, with a first line of what it was fitted with; NULL: no
                     such file */
   bool is_private;
@@ -42,7 +42,7 @@ typedef struct tacit_report_read {
   tacit_evidence_t evidence;   /**< the same; n_terms 0 where it says nothing */
 } tacit_report_read_t;
 
-/** Read a report directory (draws-*.csv and privacy.json). */
+/** Read a report directory: draws-*.csv, privacy.json and, of noise-aware, diagnostics.json must be there. */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_report_read(tacit_report_read_t *read, const char *path,
                                                           tacit_error_t *err);
 

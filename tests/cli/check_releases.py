@@ -243,9 +243,9 @@ page = pathlib.Path("rows.csv.html").read_text()
 assert page.count("<tr>") == 1 + len(json.load(open("rows.csv.json"))["features"]) and "<script" not in page and "(1 + 1/M) b" in page
 assert "nothing can be inferred from one" not in page
 
-# nothing but releases, draws and schema enters: equal ones, other data, equal rows
+# nothing but releases, draws, flags and schema enters: equal ones, other data, equal rows
 os.makedirs("elsewhere")
-for name in ("releases.json", "privacy.json", "privacy.txt", "schema.yaml", "draws-1.csv", "draws-2.csv"):
+for name in ("releases.json", "privacy.json", "privacy.txt", "schema.yaml", "diagnostics.json", "draws-1.csv", "draws-2.csv"):
     shutil.copy(f"a/{name}", "elsewhere")
 os.remove("gone.csv")
 os.remove("e.csv")

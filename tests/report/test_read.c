@@ -151,6 +151,22 @@ static void test_read_edited_draws_are_refused_with_file_and_line(void **state) 
   tacit_free(sound);
 }
 
+/* Mutations tried, each of which fails here: fewer chains than announced taken as they are; flags that are
+ * not there taken for none. */
+static void test_read_of_a_folder_copied_in_part_is_refused(void **state) {
+  char file[160];
+  snprintf(file, sizeof file, "%s/draws-3.csv", path);
+  assert_int_equal(remove(file), 0);
+  assert_read_fails(TACIT_ERR_MISSING, "draws-1.csv is one of 3 chains, but draws-3.csv is missing");
+  edit("draws-1.csv", "num_chains = 3", "num_chains = 1"); /* as of programs that run one chain each */
+  tacit_report_read_t read;
+  tacit_error_t err;
+  assert_ok(tacit_report_read(&read, path, &err), err);
+  tacit_report_read_clear(&read);
+  edit("draws-1.csv", "tacit_method = dp-hmc", "tacit_method = noise-aware");
+  assert_read_fails(TACIT_ERR_MISSING, "diagnostics.json is missing, which says what of the fit cannot be");
+}
+
 static void test_read_tolerates_crlf_and_missing_labels(void **state) {
   edit("draws-1.csv", "# tacit_label.2 = age\n", "");
   edit("draws-1.csv", "thin = 1\n", "thin = 1 (Default)\r\n");
@@ -306,6 +322,7 @@ int main(void) {
       in_folder(test_read_skips_saved_warmup),
       in_folder(test_read_keeps_checks_beyond_all_numbers),
       in_folder(test_read_edited_draws_are_refused_with_file_and_line),
+      in_folder(test_read_of_a_folder_copied_in_part_is_refused),
       in_folder(test_read_tolerates_crlf_and_missing_labels),
       in_folder(test_read_edited_privacy_is_refused),
       in_folder(test_read_what_is_no_report),

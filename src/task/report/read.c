@@ -155,17 +155,24 @@ static tacit_status_t check_shape(const tacit_report_read_t *read, const tacit_s
   return TACIT_OK;
 }
 
-/* Shape, names and labels of the report are those of its first chain. */
+/* Shape, names and labels of the report are those of its first chain. Flags and draws go together: a folder
+ * that was copied in part would say something else than the fit did. */
 static tacit_status_t take_shape(tacit_report_read_t *read, size_t n_chains, tacit_stan_csv_t *csv,
                                  tacit_error_t *err) {
+  if (n_chains < csv->n_chains) {
+    return tacit_error_set(err, TACIT_ERR_MISSING, "path",
+                           "%s is one of %zu chains, but draws-%zu.csv is missing: copy the whole folder",
+                           csv->path, csv->n_chains, n_chains + 1);
+  }
   tacit_status_t status = tacit_draws_init(&read->draws, n_chains, 0, csv->n_kept, csv->n_names, err);
   if (status == TACIT_OK) {
     read->names = csv->names;
     read->labels = csv->labels;
     read->formula = csv->formula;
     read->family = csv->family;
+    read->method = csv->method;
     csv->names = csv->labels = NULL;
-    csv->formula = csv->family = NULL;
+    csv->formula = csv->family = csv->method = NULL;
   }
   return status;
 }
@@ -236,6 +243,7 @@ void tacit_report_read_clear(tacit_report_read_t *read) {
   tacit_free(read->labels);
   tacit_free(read->formula);
   tacit_free(read->family);
+  tacit_free(read->method);
   tacit_free(read->program);
   tacit_draws_clear(&read->draws);
   *read = (tacit_report_read_t){.epsilon = NAN, .delta = NAN};

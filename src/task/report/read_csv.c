@@ -35,7 +35,7 @@ static bool next_line(cursor_t *cursor, line_t *line) {
 /* ---- header ---- */
 
 typedef struct header {
-  size_t num_samples, num_warmup, save_warmup, thin;
+  size_t num_samples, num_warmup, save_warmup, thin, num_chains;
   bool has_num_samples;
 } header_t;
 
@@ -76,7 +76,8 @@ static tacit_status_t header_setting(const tacit_stan_csv_t *csv, header_t *head
   } counts[] = {{"num_samples", &header->num_samples},
                 {"num_warmup", &header->num_warmup},
                 {"save_warmup", &header->save_warmup},
-                {"thin", &header->thin}};
+                {"thin", &header->thin},
+                {"num_chains", &header->num_chains}};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
     if (strcmp(key, counts[i].key) != 0) {
       continue;
@@ -166,6 +167,7 @@ static char **place_of(tacit_stan_csv_t *csv, const char *key) {
   }
   return strcmp(key, "tacit_formula") == 0  ? &csv->formula
          : strcmp(key, "tacit_family") == 0 ? &csv->family
+         : strcmp(key, "tacit_method") == 0 ? &csv->method
          : strcmp(key, "tacit_data") == 0   ? &csv->data_name
                                             : NULL;
 }
@@ -254,6 +256,7 @@ tacit_status_t tacit_stan_csv_open(tacit_stan_csv_t *csv, const char *path, taci
   }
   TACIT_THEN(status, find_names(csv, err));
   TACIT_THEN(status, take_header(csv, &header, err));
+  csv->n_chains = header.num_chains > 0 ? header.num_chains : 1;
   return status == TACIT_OK ? count_rows(csv, &header, err) : status;
 }
 
@@ -336,6 +339,7 @@ void tacit_stan_csv_clear(tacit_stan_csv_t *csv) {
   tacit_free(csv->formula);
   tacit_free(csv->family);
   tacit_free(csv->data_name);
+  tacit_free(csv->method);
   tacit_free(csv->bytes);
   *csv = (tacit_stan_csv_t){0};
 }

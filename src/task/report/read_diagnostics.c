@@ -70,7 +70,13 @@ tacit_status_t tacit_report_read_diagnostics(const char *folder, tacit_text_t *n
     return tacit_error_memory(err);
   }
   if (!tacit_report_exists(name->data)) { /* most inferences from a release have none */
-    return TACIT_OK;
+    return read->method == NULL || strcmp(read->method, "noise-aware") != 0
+               ? TACIT_OK
+               : tacit_error_set(
+                     err, TACIT_ERR_MISSING, "path",
+                     "%s is missing, which says what of the fit cannot be believed: copy the whole "
+                     "folder",
+                     name->data);
   }
   tacit_status_t status = tacit_report_load_json(name->data, &root, err);
   if (status != TACIT_OK) {

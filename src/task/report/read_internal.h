@@ -14,6 +14,8 @@ typedef struct tacit_csv {
   size_t n_names;                         /* n_columns - n_internal */
   char **names, **labels;                 /* shape (n_names) */
   char *formula, *family, *data_name;     /* or NULL */
+  char *method;                           /* or NULL */
+  size_t n_chains;                        /* that the header announces, at least 1 */
   size_t n_skipped, n_kept;               /* rows of warm-up and of draws */
   int accept_stat, step_size, n_leapfrog; /* column or -1 */
 } tacit_stan_csv_t;
@@ -38,7 +40,7 @@ TACIT_MUST_USE tacit_status_t tacit_report_privacy_of(const struct json_t *root,
                                                       tacit_report_read_t *read, tacit_error_t *err);
 /* read.c: is there a folder of that name? */
 TACIT_MUST_USE tacit_status_t tacit_report_check_folder(const char *path, tacit_error_t *err);
-/* read_diagnostics.c: after the draws, whose labels it refers to; `name` is room for a path. */
+/* read_diagnostics.c: after the draws, whose labels and method it refers to; `name` is room for a path. */
 TACIT_MUST_USE tacit_status_t tacit_report_read_diagnostics(const char *folder, tacit_text_t *name,
                                                             tacit_report_read_t *read, tacit_error_t *err);
 
