@@ -132,6 +132,7 @@ TACIT_API TACIT_MUST_USE tacit_status_t tacit_average_effects(const tacit_predic
  * names in Stan CSV; a label is taken before a function of the same spelling, and may stand in backquotes.
  * Grammar: + - * / ^, parentheses, numbers, exp, log, sqrt, inv_logit. Errors put a caret under the fault.
  * @param[out] draws  shape (n_chains, n_kept).
+ * @return TACIT_ERR_ARGUMENT where it is no finite number at some draws.
  */
 TACIT_API TACIT_MUST_USE tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expression,
                                                        double *draws, tacit_error_t *err);

@@ -151,9 +151,10 @@ bool cli_parse(cli_args_t *args, const cli_command_t *command, int argc, char **
   }
   size_t most = command->n_positionals + command->n_optional;
   if (args->n_positionals < command->n_positionals || args->n_positionals > most) {
-    cli_error(args, "expected %s%s; usage: tacit %s [options] %s",
-              args->n_positionals < command->n_positionals ? "" : "only ",
-              most > 0 ? command->positionals : "options", command->name, command->positionals);
+    char usage[CLI_USAGE_SIZE];
+    cli_usage(command, usage);
+    cli_error(args, "expected %s%s; usage: %s", args->n_positionals < command->n_positionals ? "" : "only ",
+              most > 0 ? command->positionals : "options", usage);
     return false;
   }
   return true;

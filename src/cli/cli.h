@@ -76,6 +76,10 @@ tacit_data_source_t cli_source(const cli_args_t *args, const char *path);
 TACIT_MUST_USE tacit_status_t cli_write(const cli_args_t *args, const char *text, size_t n,
                                         tacit_error_t *err);
 
+/* "tacit NAME [options] POSITIONALS". */
+enum { CLI_USAGE_SIZE = 160 };
+void cli_usage(const cli_command_t *command, char out[CLI_USAGE_SIZE]);
+
 /* The options of a command, shape (*n). */
 const tacit_setting_t *cli_options(const cli_command_t *command, size_t *n);
 /* Are all of these given, up to one that is NULL? False after printing which one is not. */

@@ -40,11 +40,19 @@ static size_t wrap(const char *text, size_t indent, size_t at) {
   return at;
 }
 
+void cli_usage(const cli_command_t *command, char out[CLI_USAGE_SIZE]) {
+  size_t n_options;
+  cli_options(command, &n_options);
+  snprintf(out, CLI_USAGE_SIZE, "tacit %s%s%s%s", command->name, n_options > 0 ? " [options]" : "",
+           command->positionals[0] != '\0' ? " " : "", command->positionals);
+}
+
 void cli_help(const cli_command_t *command) {
   size_t n_options;
   const tacit_setting_t *options = cli_options(command, &n_options);
-  printf("tacit %s - %s\n\nUsage: tacit %s%s %s\n\n", command->name, command->summary, command->name,
-         n_options > 0 ? " [options]" : "", command->positionals);
+  char usage[CLI_USAGE_SIZE];
+  cli_usage(command, usage);
+  printf("tacit %s - %s\n\nUsage: %s\n\n", command->name, command->summary, usage);
   wrap(command->description, 0, 0);
   printf("\n");
   if (n_options > 0) {

@@ -134,6 +134,15 @@ static int unknown_command(int argc, char **argv) {
   return CLI_USAGE;
 }
 
+static int complete(int argc, char **argv) {
+  if (argc != 2 || strcmp(argv[1], "bash") != 0) {
+    fprintf(stderr, "tacit help: --completion knows one shell: tacit help --completion bash\n");
+    return CLI_USAGE;
+  }
+  cli_completion();
+  return CLI_OK;
+}
+
 static int help(int argc, char **argv) {
   int n_words;
   if (argc == 0) {
@@ -144,9 +153,8 @@ static int help(int argc, char **argv) {
     cli_man_all();
     return CLI_OK;
   }
-  if (argc == 2 && strcmp(argv[0], "--completion") == 0 && strcmp(argv[1], "bash") == 0) {
-    cli_completion();
-    return CLI_OK;
+  if (strcmp(argv[0], "--completion") == 0) {
+    return complete(argc, argv);
   }
   bool wants_man = argc > 1 && strcmp(argv[0], "--man") == 0;
   const cli_command_t *command = find_command(argc - wants_man, argv + wants_man, &n_words);

@@ -119,8 +119,10 @@ static tacit_status_t from_grid(prediction_t *p, const cli_args_t *args, uint64_
   if (status == TACIT_OK) {
     p->grid = &grid;
     p->rows = &grid.rows;
-    say_held(p, n_columns);
     status = write_predictions(p, args, seed, err);
+    if (status == TACIT_OK) {
+      say_held(p, n_columns);
+    }
     p->grid = NULL;
     p->rows = NULL;
   }

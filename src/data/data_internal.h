@@ -104,6 +104,7 @@ void tacit_units_clear(tacit_units_t *units);
 /* The rules of one column (rules.h); notes are of kept rows alone. */
 typedef struct tacit_rule {
   const tacit_column_schema_t *schema; /* borrowed */
+  bool is_of_new_rows;                 /* of an analyst, who is told other things */
   tacit_dictionary_t levels;
   char no_level[320]; /* what to say of a value that is none of them */
   char *decimal_mark; /* of a file whose fields semicolons separate: '.' or ',', as the first number with one
@@ -177,6 +178,9 @@ TACIT_MUST_USE tacit_status_t tacit_watch_check(const tacit_stream_watch_t *watc
  * TACIT_ERR_DATA for no rows at all, which are a mistake where their number is public. Under add-remove they
  * are a neighbour of one row, and a refusal would tell the two apart.
  */
+/* Are rows those of an analyst, and no records? */
+bool tacit_schema_is_of_new_rows(const tacit_schema_t *schema);
+
 TACIT_MUST_USE tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows,
                                                    const char *path, tacit_error_t *err);
 /* Read all rows; at least one, as above. */

@@ -40,6 +40,7 @@ static tacit_status_t add_column(tacit_reader_t *reader, const char *name, tacit
   }
   tacit_reader_column_t *column = &reader->columns[reader->n_columns++];
   tacit_status_t status = tacit_rule_init(&column->rule, schema, err);
+  column->rule.is_of_new_rows = tacit_schema_is_of_new_rows(reader->schema);
   return status == TACIT_OK ? find_field(reader, name, &column->field, err) : status;
 }
 
@@ -83,7 +84,10 @@ tacit_status_t tacit_check_any_rows(const tacit_schema_t *schema, size_t n_rows,
   return is_fine
              ? TACIT_OK
              : tacit_error_set(err, TACIT_ERR_DATA, path,
-                               "%s has no records: under relation substitute at least one is expected", path);
+                               tacit_schema_is_of_new_rows(schema)
+                                   ? "%s has no rows below its header"
+                                   : "%s has no records: under relation substitute at least one is expected",
+                               path);
 }
 
 /* ---- any source ---- */

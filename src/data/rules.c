@@ -41,7 +41,8 @@ void tacit_rule_clear(tacit_rule_t *rule) { tacit_dictionary_clear(&rule->levels
 
 tacit_complaint_t tacit_rule_missing(tacit_rule_t *rule, bool counts, double *value) {
   if (rule->schema->missing == TACIT_MISSING_ERROR) {
-    return rule->schema->type == TACIT_COLUMN_CATEGORICAL
+    return rule->is_of_new_rows ? "a missing value, and the schema has no public value for it: write one"
+           : rule->schema->type == TACIT_COLUMN_CATEGORICAL
                ? "a missing value (the schema says missing: error): say there missing: drop (its record adds "
                  "nothing) or missing: LEVEL"
                : "a missing value (the schema says missing: error): say there missing: drop (its record adds "
@@ -118,7 +119,8 @@ static tacit_complaint_t check_number(tacit_rule_t *rule, double number, bool co
     return NULL;
   }
   if (schema->out_of_range == TACIT_RANGE_ERROR) {
-    return "outside its bounds (the schema says out_of_range: error)";
+    return rule->is_of_new_rows ? "outside its bounds in the schema, where the fit says nothing"
+                                : "outside its bounds (the schema says out_of_range: error)";
   }
   rule->n_clamped += counts;
   double width = schema->upper - schema->lower;

@@ -100,6 +100,8 @@ void tacit_schema_narrow(tacit_schema_t *schema, const char *name, double lower,
   }
 }
 
+bool tacit_schema_is_of_new_rows(const tacit_schema_t *schema) { return schema->is_of_new_rows; }
+
 tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **out, const tacit_schema_t *schema,
                                          const char *const *columns, size_t n_columns, tacit_error_t *err) {
   tacit_schema_t *rows = *out = tacit_alloc_zero(1, sizeof *rows);
@@ -107,6 +109,7 @@ tacit_status_t tacit_schema_for_new_rows(tacit_schema_t **out, const tacit_schem
   if (status == TACIT_OK) {
     rows->relation = TACIT_RELATION_SUBSTITUTE;
     rows->max_rows = 1;
+    rows->is_of_new_rows = true;
     rows->columns = tacit_alloc_zero(n_columns + 1, sizeof *rows->columns);
     status = rows->columns != NULL ? TACIT_OK : tacit_error_memory(err);
   }

@@ -15,6 +15,7 @@ struct tacit_schema {
   size_t max_rows;
   tacit_schema_column_owned_t *columns;
   size_t n_columns;
+  bool is_of_new_rows; /* tacit_schema_for_new_rows() */
 };
 
 /* Read one column, `key: value` in the mapping columns, into the schema's next place. */

@@ -32,6 +32,10 @@ def run_all():
                 lint = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=page.stdout, text=True, stdout=subprocess.PIPE)
                 faults = [line for line in lint.stdout.split("\n") if line and "missing date" not in line]
                 assert not faults, faults
+        for words, said in ((["help", "--completion"], "knows one shell"), (["help", "--completion", "fish"], "knows one shell"),
+                            (["methods", "more"], "usage: tacit methods [options]\n"), (["compare", "one"], "usage: tacit compare DIR DIR [DIR ...]\n")):
+            done = run(words)
+            assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done
         script = run(["help", "--completion", "bash"]).stdout
         assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
 

@@ -114,17 +114,21 @@ out = table(run("predict", "c", "--newdata", "new.csv", "--response"))
 assert abs(sum(float(row["mean"]) for row in out) - 3) < 1e-9
 
 # bad input: one clear line each, nothing written
-for text, pattern in (("g,x\nA,9\n", "bad.csv:2:3: column 'x'"), ("g,x\nZ,1\n", "bad.csv:2:1: column 'g'"), ("g,x\n,1\n", "bad.csv:2:1: column 'g'"),
-                      ("g\nA\n", "'x'"), ("", "bad.csv")):
+for text, pattern in (("g,x\nA,9\n", "bad.csv:2:3: column 'x': outside its bounds in the schema, where the fit says nothing"),
+                      ("g,x\nZ,1\n", "bad.csv:2:1: column 'g'"), ("g,x\n,1\n", "bad.csv:2:1: column 'g': a missing value, and the schema has no public"),
+                      ("g\nA\n", "'x'"), ("", "bad.csv"), ("g,x\n", "bad.csv has no rows below its header")):
     pathlib.Path("bad.csv").write_text(text)
     said = run("predict", "b", "--newdata", "bad.csv", "--out", "never.csv", status=3)
     assert pattern in said and said.count("\n") == 1 and not os.path.exists("never.csv"), said
 for expression, pattern in (("x - foo", "no parameter"), ("x +", "it ends where"), ("(x", "expected ')'"), ("x x", "expected + - * / ^"),
                             ("`z`", "no parameter has this label"), ("exp x", "expected '('"), ("(" * 100 + "x", "nested deeper")):
     assert pattern in run("contrast", "b", expression, status=3), expression
+for expression in ("x / 0", "log(-exp(x))", "1 / (x - x)"):  # a share of the draws that are left would be one of others
+    assert "draws it is no finite number" in run("contrast", "b", expression, status=2), expression
 assert "--population" in run("contrast", "b", "--effect", "x", status=2)
 assert "has no column 'gg'" in run("contrast", "b", "--effect", "gg", "--population", "new.csv", status=3)
 assert "exclude" in run("predict", "b", "--newdata", "new.csv", "--response", "--linear", status=2)
+assert run("predict", "b", "--newdata", "grid", "--out", "new.csv", status=1).count("\n") == 1
 os.unlink("b/schema.yaml")
 assert "schema.yaml" in run("predict", "b", "--newdata", "new.csv", status=1)
 

@@ -285,6 +285,21 @@ static double run_contrast(const parser_t *parser, const double *draw) {
   return stack[0];
 }
 
+/* A share of draws, or a quantile, of what is not there at some of them would be one of the others alone. */
+static tacit_status_t run_all(const parser_t *parser, double *draws) {
+  const tacit_draws_t *of = &parser->fit->draws;
+  size_t n_kept = tacit_draws_n_kept(of), n = of->n_chains * n_kept, n_none = 0;
+  for (size_t i = 0; i < n; i++) {
+    draws[i] = run_contrast(parser, tacit_draws_row(of, i / n_kept, of->n_warmup + i % n_kept));
+    n_none += isfinite(draws[i]) ? 0 : 1;
+  }
+  return n_none == 0 ? TACIT_OK
+                     : tacit_error_set(parser->err, TACIT_ERR_ARGUMENT, "expression",
+                                       "at %zu of %zu draws it is no finite number (a division by 0, a log "
+                                       "or a root of what is below 0, or too large): %s",
+                                       n_none, n, parser->text);
+}
+
 tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expression, double *draws,
                               tacit_error_t *err) {
   parser_t parser = {.fit = fit, .text = expression, .err = err};
@@ -297,11 +312,5 @@ tacit_status_t tacit_contrast(const tacit_report_read_t *fit, const char *expres
   if (status == TACIT_OK && expression[parser.at] != '\0') {
     status = fault(&parser, parser.at, "expected + - * / ^ or the end");
   }
-  size_t n_kept = tacit_draws_n_kept(&fit->draws);
-  for (size_t c = 0; c < fit->draws.n_chains && status == TACIT_OK; c++) {
-    for (size_t i = 0; i < n_kept; i++) {
-      draws[c * n_kept + i] = run_contrast(&parser, tacit_draws_row(&fit->draws, c, fit->draws.n_warmup + i));
-    }
-  }
-  return status;
+  return status == TACIT_OK ? run_all(&parser, draws) : status;
 }
