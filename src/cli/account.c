@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/account.h"
 #include "base/error.h"
@@ -316,10 +317,24 @@ static int solve(const cli_args_t *args, const request_t *request, const char *w
   return strcmp(what, "noise") == 0 ? print_noise(args, request) : print_repetitions(args, request, what);
 }
 
+/* All or none: what is there already is seen before the first is written. */
+static bool are_new(const cli_args_t *args, const char *const *paths, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (paths[i] != NULL && access(paths[i], F_OK) == 0) {
+      cli_error(args, "%s exists and is not overwritten: choose another name or remove it", paths[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
 static int write_files(const cli_args_t *args, const request_t *request) {
   const char *csv = cli_value(args, "profile"), *svg = cli_value(args, "plot"),
              *path = cli_value(args, "export");
   tacit_error_t err;
+  if (!are_new(args, (const char *const[]){csv, svg, path}, 3)) {
+    return CLI_FAILURE;
+  }
   if ((csv != NULL || svg != NULL) &&
       account_curve_write(request->events, request->n_events, &request->plan.options, csv, svg, &err) !=
           TACIT_OK) {
@@ -331,7 +346,7 @@ static int write_files(const cli_args_t *args, const request_t *request) {
   char *json;
   tacit_status_t status = tacit_events_json(request->events, request->n_events, &json, &err);
   if (status == TACIT_OK) {
-    status = tacit_file_write(path, json, strlen(json), &err);
+    status = tacit_file_create(path, json, strlen(json), &err);
     tacit_free(json);
   }
   return status == TACIT_OK ? CLI_OK : cli_fail(args, &err);
@@ -405,7 +420,8 @@ static const tacit_setting_t options[] = {
      "With --epsilon and --delta: count (how many repetitions of all events fit), iterations (of a plan), or "
      "noise (the least noise that fits).",
      CLI_TEXT},
-    {"profile", "FILE", NULL, "Write delta as a function of epsilon, as CSV.", CLI_TEXT},
+    {"profile", "FILE", NULL,
+     "Write delta as a function of epsilon, as CSV; must not exist. So of the next two.", CLI_TEXT},
     {"plot", "FILE", NULL, "The same as an SVG picture.", CLI_TEXT},
     {"export", "FILE", NULL, "Write the events as JSON in the names of the library dp_accounting.", CLI_TEXT},
     {"json", NULL, NULL, "Print JSON.", CLI_FLAG},

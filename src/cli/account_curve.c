@@ -21,7 +21,7 @@ static tacit_status_t write_csv(const tacit_profile_point_t *points, const char 
                       tacit_number_exact(points[i].delta_lower, numbers[2]));
   }
   tacit_status_t status =
-      text.failed ? tacit_error_memory(err) : tacit_file_write(path, text.data, text.length, err);
+      text.failed ? tacit_error_memory(err) : tacit_file_create(path, text.data, text.length, err);
   tacit_text_clear(&text);
   return status;
 }
@@ -38,7 +38,7 @@ tacit_status_t account_curve_write(const tacit_event_t *events, size_t n_events,
     char *picture;
     status = tacit_report_profile_svg(points, n_points, &picture, err);
     if (status == TACIT_OK) {
-      status = tacit_file_write(svg, picture, strlen(picture), err);
+      status = tacit_file_create(svg, picture, strlen(picture), err);
       tacit_report_text_free(picture);
     }
   }

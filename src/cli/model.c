@@ -174,7 +174,9 @@ static const tacit_setting_t write_options[] = {
     {"family", "NAME", NULL, "One of tacit model families.", CLI_TEXT},
     {"schema", "FILE", NULL, "YAML: what is publicly known of each column.", CLI_TEXT},
     {"out", "FILE", NULL,
-     "Write here instead of standard output; tacit fit FILE.stan fits it, as it is or edited.", CLI_TEXT},
+     "Write here instead of standard output; must not exist. tacit fit FILE.stan fits it, as it is or "
+     "edited.",
+     CLI_TEXT},
     {0}};
 
 const cli_command_t cli_model_write = {

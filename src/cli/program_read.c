@@ -40,7 +40,7 @@ int cli_formula_write(const cli_args_t *args, const char *out) {
   tacit_status_t status =
       tacit_program_of_formula(&text, args->positionals[0], cli_value(args, "family"), schema, &err);
   if (status == TACIT_OK && out != NULL) {
-    status = tacit_file_write(out, text, strlen(text), &err);
+    status = tacit_file_create(out, text, strlen(text), &err);
   } else if (status == TACIT_OK) {
     fputs(text, stdout);
   }

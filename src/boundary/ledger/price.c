@@ -40,7 +40,7 @@ static double few_digits_below(double x) {
   return floor(x * scale * (1 - 1e-12)) / scale;
 }
 
-/* ", or for N releases" of a kind; empty where that is not the question. */
+/* ", or for N releases" of a kind; empty where that is not the question, as of one alone. */
 static void offer_releases(char *text, size_t size, const tacit_budget_t *budget, const tacit_event_t *events,
                            size_t n_events) {
   size_t n_fixed;
@@ -50,7 +50,8 @@ static void offer_releases(char *text, size_t size, const tacit_budget_t *budget
   uint64_t room;
   one.count = 1;
   text[0] = '\0';
-  if (n_events == 1 && tacit_events_are_plain(&one, 1) && tacit_events_are_plain(fixed, n_fixed) &&
+  if (n_events == 1 && events[0].count > 1 && tacit_events_are_plain(&one, 1) &&
+      tacit_events_are_plain(fixed, n_fixed) &&
       tacit_account_max_repetitions(fixed, n_fixed, &one, 1, NULL, tacit_budget_epsilon(budget),
                                     tacit_budget_delta(budget), &room, NULL) == TACIT_OK) {
     snprintf(text, size, ", or for %llu release%s with noise multiplier %s (not %llu)",
