@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -23,30 +22,7 @@ static tacit_status_t check_out(const tacit_fit_t *fit, tacit_error_t *err) {
                            "what it released, and nothing more is spent; or choose another --out",
                            out, out);
   }
-  if (lstat(out, &info) == 0) {
-    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
-                           out);
-  }
-  char *parent = tacit_strdup(out);
-  if (parent == NULL) {
-    return tacit_error_memory(err);
-  }
-  size_t n = strlen(parent);
-  while (n > 1 && parent[n - 1] == '/') {
-    parent[--n] = '\0';
-  }
-  char *slash = strrchr(parent, '/');
-  const char *folder = slash == NULL ? "." : slash == parent ? "/" : parent;
-  if (slash != NULL && slash != parent) {
-    *slash = '\0';
-  }
-  bool ok = stat(folder, &info) == 0 && S_ISDIR(info.st_mode) && access(folder, W_OK) == 0;
-  tacit_status_t status =
-      ok ? TACIT_OK
-         : tacit_error_set(err, TACIT_ERR_IO, "out",
-                           "cannot create %s: %s is not a directory one can write to", out, folder);
-  tacit_free(parent);
-  return status;
+  return tacit_settings_check_out(&fit->given, err);
 }
 
 /* The method that a small budget goes furthest with; where it does not apply, tacit_fit_aware_prepare() takes

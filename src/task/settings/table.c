@@ -4,9 +4,12 @@
  * here.
  */
 #include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "settings/settings.h"
 
 enum {
@@ -461,10 +464,41 @@ tacit_settings_t tacit_settings_for(tacit_task_t task) {
   return settings;
 }
 
+/* Where it is to stand; failed: no memory. */
+static tacit_text_t folder_of(const char *out) {
+  tacit_text_t folder = {0};
+  size_t n = strlen(out);
+  while (n > 1 && out[n - 1] == '/') {
+    n--;
+  }
+  while (n > 0 && out[n - 1] != '/') {
+    n--;
+  }
+  tacit_text_append(&folder, n > 0 ? out : ".", n > 1 ? n - 1 : 1);
+  return folder;
+}
+
 tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, tacit_error_t *err) {
   const char *out = tacit_settings_text(settings, "out");
-  return out == NULL || access(out, F_OK) != 0
-             ? TACIT_OK
-             : tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
-                               out);
+  struct stat info;
+  if (out == NULL) {
+    return TACIT_OK;
+  }
+  if (out[0] == '\0') {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "out",
+                           "--out is empty: say what the results are to be called");
+  }
+  if (lstat(out, &info) == 0) {
+    return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
+                           out);
+  }
+  tacit_text_t folder = folder_of(out);
+  tacit_status_t status = folder.failed ? tacit_error_memory(err) : TACIT_OK;
+  if (status == TACIT_OK &&
+      !(stat(folder.data, &info) == 0 && S_ISDIR(info.st_mode) && access(folder.data, W_OK) == 0)) {
+    status = tacit_error_set(err, TACIT_ERR_IO, "out",
+                             "cannot create %s: %s is not a directory one can write to", out, folder.data);
+  }
+  tacit_text_clear(&folder);
+  return status;
 }
