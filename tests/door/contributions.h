@@ -9,7 +9,15 @@
 #include "door/door_internal.h"
 #include "testing.h"
 
-enum { N_COLUMNS = 4, MAX_UNITS = 60, MAX_ROWS = 5, N_POINTS = 2, MAX_SUMS = 64 };
+enum {
+  N_COLUMNS = 4,
+  MAX_UNITS = 60,
+  FEW_ROWS = 5,
+  MAX_ROWS = 20, /* more than a group in lanes has layers for */
+  N_POINTS = 2,
+  MAX_SUMS = 64
+};
+_Static_assert((int)MAX_ROWS > (int)TACIT_GROUP_ROWS, "some units are shown alone");
 
 /* ---- data ---- */
 
@@ -48,7 +56,8 @@ typedef struct data {
 } data_t;
 
 static inline void any_unit(data_t *data, size_t u, size_t max_rows, bool is_wild) {
-  data->n_rows[u] = data->usual > 0 && bits() % 32 != 0 ? data->usual : 1 + bits() % max_rows;
+  size_t any = max_rows > 1 ? bits() % (max_rows + 1) : 1; /* a person may have no records */
+  data->n_rows[u] = data->usual > 0 && bits() % 32 != 0 ? data->usual : any;
   for (size_t t = 0; t < max_rows; t++) {
     data->is_left_out[u][t] = false;
     for (size_t j = 0; j < N_COLUMNS; j++) {

@@ -10,8 +10,10 @@
  * all, a block that is none added to the first; lanes past the last record counted; a unit's whole numbers
  * taken as they come; those of lanes without a unit counted; a copy's rows left where no record counts;
  * blocks with such a record shown as they lie; the probe left out, or one of its questions; units in lanes
- * asked for one record alone, or for equally many layers each time; neighbouring pieces of all features of
- * which the last alone counts; features outside of the known norm taken as 1 long; sums of a part in 64 bits.
+ * asked for one record alone, or for equally many layers each time; a unit of more rows than a group has
+ * layers shown in one, or cut to that many, or to as many as its neighbour has; neighbouring pieces of all
+ * features of which the last alone counts; features outside of the known norm taken as 1 long; sums of a part
+ * in 64 bits.
  */
 #include "contributions.h"
 #include "data/records.h"
@@ -288,7 +290,7 @@ static bool is_possible(const setting_t *s) {
 static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) {
   (void)unused;
   size_t n_pairs =
-      (size_t)(4 * testing_multiplier_at_least(1)); /* the worst of all must come near what is charged */
+      (size_t)(8 * testing_multiplier_at_least(1)); /* the worst of all must come near what is charged */
   double worst[N_WHAT] = {0};
   state = 5;
   for (int what = 0; what < N_WHAT; what++) {
@@ -301,6 +303,7 @@ static void test_neighbours_are_no_further_apart_than_is_charged(void **unused) 
                      .rate = i / 16 & 1 ? 0.5 : 1};
       for (size_t pair = 0; pair < n_pairs; pair++) {
         s.has_lanes = s.what > PRODUCT && has_lanes(&shapes[s.what]) && pair % 4 < 2;
+        s.max_rows = s.max_rows == 1 ? 1 : pair / 4 % 2 ? MAX_ROWS : FEW_ROWS;
         double apart = is_possible(&s) ? neighbours(&s, pair % 2 == 0) : 0;
         if (!(apart >= 0 && apart <= 1 + 1e-12)) {
           fail_msg("release %d, lie %d, %zu rows, relation %d, rate %g: %g of what is charged", what,
