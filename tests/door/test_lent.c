@@ -4,7 +4,8 @@
  * sums must not notice.
  *
  * Mutations tried, each of which fails here: rows, values, scratch, sums or whole numbers of units not
- * cleared; a unit shown its neighbour; what an earlier release left.
+ * cleared; a unit shown its neighbour; what an earlier release left; what lies behind a unit's last record in
+ * a group's copy.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,15 @@
 
 enum { N_UNITS = 20000 /* several groups a range */, ROWS = 3, N_NUMBERS = 64 };
 
-typedef enum fault { NONE, KEEPS_SUMS, READS_AROUND, WRITES_HALF, READS_SCRATCH, N_FAULTS } fault_t;
+typedef enum fault {
+  NONE,
+  KEEPS_SUMS,
+  READS_AROUND,
+  WRITES_HALF,
+  READS_SCRATCH,
+  READS_BEHIND,
+  N_FAULTS
+} fault_t;
 
 static fault_t fault;
 
@@ -34,7 +43,7 @@ static void units(const tacit_vectors_t *of, const tacit_layers_t *layers, doubl
   (void)of, (void)notes;
   for (size_t i = 0; k == NULL && i < layers->n * 16; i++) {
     double x = (double)layers->x[i / 16 * layers->n_columns * 16 + i % 16];
-    sums[i % 16] += x * (double)layers->rows[i] * layers->scale;
+    sums[i % 16] += x * (fault == READS_BEHIND ? 1 : (double)layers->rows[i]) * layers->scale;
   }
   for (size_t lane = 0; k != NULL && lane < 16; lane++) {
     if (fault != WRITES_HALF || sums[lane] > 0) {
@@ -64,12 +73,25 @@ static void whole(const void *ctx, size_t n_rows, const float *x, double *work, 
 }
 
 static void whole_lanes(const void *ctx, size_t n_layers, const double *n_rows, const float *x, int32_t *k) {
-  (void)ctx, (void)n_layers;
+  (void)ctx;
   for (size_t lane = 0; lane < 16; lane++) {
-    if (n_rows[lane] > 0 && (fault != WRITES_HALF || x[lane] > 0)) {
+    double sum = 0;
+    for (size_t t = 0; t < n_layers; t++) {
+      sum += (double)x[t * 32 + lane];
+    }
+    if (fault == READS_BEHIND) {
+      k[lane] = (int32_t)(1000 * fmax(fmin(sum, 1), -1));
+    } else if (n_rows[lane] > 0 && (fault != WRITES_HALF || x[lane] > 0)) {
       k[lane] = (int32_t)(1000 * (double)x[lane]);
     }
   }
+}
+
+/* Of the units of one size, 16 by 16 in lanes: the last of each, so that all are copied; every other 16, of
+ * which nothing is, so that what was copied before would be seen. */
+static bool is_left_out(size_t u) {
+  size_t place = u / ROWS;
+  return place % 16 == 15 || place / 16 % 2 == 1;
 }
 
 static tacit_door_t *door_of(size_t n_units, double x, bool has_units) {
@@ -84,6 +106,11 @@ static tacit_door_t *door_of(size_t n_units, double x, bool has_units) {
   for (size_t i = 0; i < offsets[n_units]; i++) {
     double row[2] = {i == 1 ? x : 0.001 * (double)(i % 7) - 0.0065, 1};
     tacit_records_set(records, i, row);
+  }
+  for (size_t u = 0; has_units && u < n_units; u++) {
+    for (size_t i = offsets[u]; is_left_out(u) && i < offsets[u + 1]; i++) {
+      tacit_records_leave_out(records, i);
+    }
   }
   if (has_units) {
     assert_ok(tacit_records_set_units(records, offsets, n_units, &err), err);
