@@ -105,7 +105,7 @@ static void print_operand(FILE *out, uint32_t which) {
     fprintf(out, "vfloat_load(x + %u)", number * 16);
     break;
   default:
-    fprintf(out, "r%u", number);
+    fprintf(out, "r%u", number / TACIT_CHUNK_BLOCKS);
   }
 }
 
@@ -128,7 +128,7 @@ static const char *const EXPRESSIONS[TACIT_MACHINE_COPY + 1] = {
     [TACIT_OP_INV_LOGIT] = "lanes_inv_logit($a)",
     [TACIT_OP_EXPM1] = "lanes_expm1($a)",
     [TACIT_OP_LOG1M_EXP] = "lanes_log1m_exp($a)",
-    [TACIT_OP_SELECT] = "choose($a != (real)0, $b, $c)",
+    [TACIT_OP_SELECT] = "choose_where($a, $b, $c)",
     [TACIT_OP_EQUAL] = "truth($a == $b)",
     [TACIT_OP_LESS] = "truth($a < $b)",
     [TACIT_OP_AT_MOST] = "truth($a <= $b)",
@@ -160,7 +160,7 @@ static bool print_c(FILE *out, const tacit_code_t *code, size_t n_columns, size_
     const tacit_instruction_t *in = &code->instructions[k];
     char to[64];
     bool is_out = (in->d & TACIT_OPERAND_OUTPUT) != 0;
-    snprintf(to, sizeof to, is_out ? "vreal d%zu" : "r%zu", is_out ? k : (size_t)in->d);
+    snprintf(to, sizeof to, is_out ? "vreal d%zu" : "r%zu", is_out ? k : (size_t)in->d / TACIT_CHUNK_BLOCKS);
     if (in->op == TACIT_OP_DOT) {
       fprintf(out,
               "s[0] = s[1] = s[2] = s[3] = set(0); for (size_t j = 0; j < %u; j++) s[j %% 4] += "

@@ -34,6 +34,7 @@ static float float_value(tacit_op_t op, float a, float b, float c) {
                        .n_constants = 3,
                        .n_outputs = 1};
   tacit_frame_t frame = {.n_blocks = BLOCKS, .registers = registers, .out = out, .out_stride = 16};
+  tacit_code_hold(&code);
   unsigned before = tacit_machine_begin();
   tacit_machine()->run_float(&code, &frame);
   tacit_machine_end(before);
@@ -195,6 +196,7 @@ static void test_equal_bits(void **state) {
                              .n_constants = 3,
                              .n_outputs = 1};
         tacit_frame_t frame = {.n_blocks = BLOCKS, .registers = registers, .out = out, .out_stride = 16};
+        tacit_code_hold(&code);
         unsigned before = tacit_machine_begin();
         tacit_machine()->run_double(&code, &frame);
         tacit_machine_end(before);

@@ -108,7 +108,8 @@ static uint32_t constant(builder_t *b, double value) {
 }
 
 static uint32_t take_register(builder_t *b) {
-  return b->n_vacant > 0 ? b->vacant[--b->n_vacant] : (uint32_t)b->code->n_registers++;
+  bool is_new = b->n_vacant == 0;
+  return is_new ? TACIT_CHUNK_BLOCKS * (uint32_t)b->code->n_registers++ : b->vacant[--b->n_vacant];
 }
 
 static void emit(builder_t *b, tacit_instruction_t in) {
@@ -310,6 +311,7 @@ tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph, 
     tacit_code_clear(code);
     return tacit_error_memory(err);
   }
+  tacit_code_hold(code);
   return TACIT_OK;
 }
 

@@ -33,6 +33,8 @@ typedef struct tacit_leaves {
 TACIT_MUST_USE tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_graph_t *graph,
                                                const tacit_leaves_t *leaves, size_t n_roots,
                                                const tacit_node_t *roots, bool is_float, tacit_error_t *err);
+/* Choose the steps of short operations (hold.c): before a program runs, last of all that makes it. */
+void tacit_code_hold(tacit_code_t *code);
 void tacit_code_clear(tacit_code_t *code);
 
 #endif

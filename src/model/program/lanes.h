@@ -49,6 +49,18 @@ TACIT_INLINE void store(real *p, vreal v) { memcpy(p, &v, sizeof v); }
 TACIT_INLINE vreal choose(vwhole mask, vreal a, vreal b) {
   return (vreal)((mask & (vwhole)a) | (~mask & (vwhole)b));
 }
+/* y where x is not 0, NaN included; else z */
+TACIT_INLINE vreal choose_where(vreal x, vreal y, vreal z) {
+#if defined(__AVX512F__) && TACIT_LANES_DOUBLE
+  __mmask8 mask = _mm512_cmp_pd_mask((__m512d)x, _mm512_setzero_pd(), _CMP_NEQ_UQ);
+  return (vreal)_mm512_mask_mov_pd((__m512d)z, mask, (__m512d)y);
+#elif defined(__AVX512F__)
+  __mmask16 mask = _mm512_cmp_ps_mask((__m512)x, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  return (vreal)_mm512_mask_mov_ps((__m512)z, mask, (__m512)y);
+#else
+  return choose(x != (real)0, y, z);
+#endif
+}
 #if TACIT_LANES_DOUBLE
 TACIT_INLINE vreal lesser(vreal x, vreal y) {
   return vdouble_min(x, y);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/isa.h"
+#include "program/code.h"
 #include "program/graph_internal.h"
 
 #define DECLARE(isa)                                                                                         \
@@ -54,6 +55,7 @@ double tacit_op_value(tacit_op_t op, double a, double b, double c) {
   tacit_code_t code = {
       .instructions = &in, .n_instructions = 1, .constants = constants[0], .n_constants = 3, .n_outputs = 1};
   tacit_frame_t frame = {.n_blocks = 1, .registers = registers, .out = out, .out_stride = 16};
+  tacit_code_hold(&code);
   unsigned before = tacit_machine_begin();
   tacit_machine_run_double_portable(&code, &frame);
   tacit_machine_end(before);

@@ -1,7 +1,7 @@
 /*
  * The machine: straight programs over blocks of 16 records, one operation after another on all lanes of some
  * blocks. Values are floats or doubles; the same source is compiled for both and each instruction set
- * (machine_isa.c), with equal bits on all sets.
+ * (machine_isa.c, steps_isa.c), with equal bits on all sets.
  */
 #ifndef TACIT_PROGRAM_MACHINE_H
 #define TACIT_PROGRAM_MACHINE_H
@@ -21,8 +21,9 @@ enum {
 };
 
 /*
- * Operands a, b, c: a kind and a number; destination d: a register or an output. Columns are operands of
- * machines of floats alone, as they lie. DOT: d <- sum of column a + j times scalar b + j, j < n. LOOKUP: d
+ * Operands a, b, c: a kind and a number, of 16 lanes each; destination d: a register or an output. A register
+ * has TACIT_CHUNK_BLOCKS numbers, the first of which stands for it. Columns are operands of machines of
+ * floats alone, as they lie. DOT: d <- sum of column a + j times scalar b + j, j < n. LOOKUP: d
  * <- scalar b + i, i = operand a less `first`, clamped to 0 .. n - 1.
  */
 #define TACIT_OPERAND_REGISTER 0u
@@ -35,6 +36,9 @@ enum {
 typedef struct tacit_instruction {
   uint32_t op, d, a, b, c, n;
   float first;
+  uint32_t step, n_steps; /* of a short operation: its number (steps.h); short ones from here on */
+  bool is_held;           /* an operand is the result before, which is held */
+  bool is_stored;         /* else whoever looks at the result holds it */
 } tacit_instruction_t;
 
 typedef struct tacit_code {
@@ -52,7 +56,7 @@ typedef struct tacit_frame {
   const float *block; /* (n_blocks, block_stride): columns of 16 */
   size_t block_stride, n_blocks;
   void *registers;       /* (n_registers, TACIT_CHUNK_BLOCKS, 16) */
-  const void *uniforms;  /* (any, 16), equal lanes */
+  const void *uniforms;  /* (any, 16), the same for all blocks */
   const void *scalars;   /* parameters of dot products, tables */
   const void *scalars_2; /* of the next parameter vector: its dot products go to the stash; or NULL */
   void *stash;           /* (n_dots, TACIT_CHUNK_BLOCKS, 16) */

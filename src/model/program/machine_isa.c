@@ -4,42 +4,19 @@
  */
 #include "program/lanes.h"
 #include "program/machine.h"
+#include "program/steps.h"
+#include "program/steps_isa.h"
 
-enum { REGISTER = TACIT_CHUNK_BLOCKS * 16 };
-
-/* An operand of all blocks: where the first lane is, and how far it is to the next block. */
-typedef struct operand {
-  const real *at;
-  size_t step;
-} operand_t;
-
-TACIT_INLINE operand_t operand(const tacit_code_t *code, const tacit_frame_t *frame, uint32_t which) {
-  size_t number = which & TACIT_OPERAND_NUMBER;
-  switch (which & ~TACIT_OPERAND_NUMBER) {
-  case TACIT_OPERAND_UNIFORM:
-    return (operand_t){(const real *)frame->uniforms + number * 16, 0};
-  case TACIT_OPERAND_CONSTANT:
+static places_t places_of(const tacit_code_t *code, const tacit_frame_t *frame){
+    return (places_t){{{frame->registers, 16},
+                       {frame->uniforms, 0},
 #if TACIT_LANES_DOUBLE
-    return (operand_t){code->constants + number * 16, 0};
+                       {code->constants, 0}},
 #else
-    return (operand_t){code->constants_float + number * 16, 0};
-  case TACIT_OPERAND_COLUMN:
-    return (operand_t){frame->block + number * 16, frame->block_stride};
+                       {code->constants_float, 0},
+                       {frame->block, frame->block_stride}},
 #endif
-  default:
-    return (operand_t){(const real *)frame->registers + number * REGISTER, 16};
-  }
-}
-
-typedef struct place {
-  real *at;
-  size_t step;
-} place_t;
-
-TACIT_INLINE place_t place(const tacit_frame_t *frame, uint32_t which) {
-  size_t number = which & TACIT_OPERAND_NUMBER;
-  return (which & TACIT_OPERAND_OUTPUT) != 0 ? (place_t){(real *)frame->out + number * 16, frame->out_stride}
-                                             : (place_t){(real *)frame->registers + number * REGISTER, 16};
+                      {{frame->registers, 16}, {frame->out, frame->out_stride}}};
 }
 
 TACIT_INLINE vreal load_floats(const float *p) {
@@ -141,10 +118,9 @@ static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, op
 /* Several blocks a turn: what is counted beside a short operation takes longer than it does. */
 #define EACH(expression)                                                                                     \
   _Pragma("GCC unroll 4") for (size_t i = 0; i < n; i++) {                                                   \
-    const real *pa = a.at + i * a.step, *pb = b.at + i * b.step, *pc = c.at + i * c.step;                    \
+    const real *pa = a.at + i * a.step, *pb = b.at + i * b.step;                                             \
     real *pd = d.at + i * d.step;                                                                            \
     (void)pb;                                                                                                \
-    (void)pc;                                                                                                \
     for (size_t lane = 0; lane < 16; lane += LANES) {                                                        \
       vreal x = load(pa + lane);                                                                             \
       store(pd + lane, expression);                                                                          \
@@ -152,11 +128,9 @@ static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, op
   }                                                                                                          \
   break
 #define Y load(pb + lane)
-#define Z load(pc + lane)
 
 /* The same of a function of one operand that is a long chain of dependent operations: four vectors beside
  * each other fill each other's waits (meson.build has the compiler schedule them so). */
-enum { VECTORS = 16 / LANES }; /* of a block */
 #define AT(operand, u) ((operand).at + (u) / VECTORS * (operand).step + (u) % VECTORS * LANES)
 #define EACH_LONG(function)                                                                                  \
   size_t u = 0;                                                                                              \
@@ -173,48 +147,10 @@ enum { VECTORS = 16 / LANES }; /* of a block */
   }                                                                                                          \
   break
 
-static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, place_t d) {
+static void apply_long(uint32_t op, size_t n, operand_t a, operand_t b, place_t d) {
   switch (op) {
-  case TACIT_OP_ADD:
-    EACH(x + Y);
-  case TACIT_OP_SUB:
-    EACH(x - Y);
-  case TACIT_OP_MUL:
-    EACH(x * Y);
-  case TACIT_OP_DIV:
-    EACH(x / Y);
-  case TACIT_MACHINE_MUL_ADD:
-    EACH(x * Y + Z);
-  case TACIT_MACHINE_MUL_SUB:
-    EACH(x * Y - Z);
-  case TACIT_MACHINE_SUB_MUL:
-    EACH(Z - x * Y);
-  case TACIT_MACHINE_NEG_MUL:
-    EACH(-(x * Y));
-  case TACIT_MACHINE_COPY:
-    EACH(x);
-  case TACIT_OP_NEG:
-    EACH(-x);
-  case TACIT_OP_ABS:
-    EACH(size_of(x));
-  case TACIT_OP_MIN:
-    EACH(keep_nan(x, lesser(x, Y)));
-  case TACIT_OP_MAX:
-    EACH(keep_nan(x, greater(x, Y)));
-  case TACIT_OP_FLOOR:
-    EACH(lanes_floor(x));
-  case TACIT_OP_SQRT:
-    EACH(root(x));
   case TACIT_OP_POW:
     EACH(lanes_pow(x, Y));
-  case TACIT_OP_LESS:
-    EACH(truth(x < Y));
-  case TACIT_OP_AT_MOST:
-    EACH(truth(x <= Y));
-  case TACIT_OP_EQUAL:
-    EACH(truth(x == Y));
-  case TACIT_OP_SELECT:
-    EACH(choose(x != (real)0, Y, Z));
   case TACIT_OP_EXP: {
     EACH_LONG(lanes_exp);
   }
@@ -267,10 +203,6 @@ static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, 
     EACH(lanes_cos(x));
   case TACIT_OP_ATAN:
     EACH(lanes_atan(x));
-  case TACIT_OP_RATIO1:
-    EACH(x / (x * x + (real)1));
-  case TACIT_OP_RATIO2:
-    EACH((x * x) / (x * x + (real)1));
   case TACIT_OP_MILLS:
     EACH(lanes_mills(x));
   default:
@@ -278,28 +210,24 @@ static void apply(uint32_t op, size_t n, operand_t a, operand_t b, operand_t c, 
   }
 }
 
-#define NAME__(isa, kind) tacit_machine_run_##kind##_##isa
-#define NAME_(isa, kind) NAME__(isa, kind)
-#if TACIT_LANES_DOUBLE
-#define NAME NAME_(TACIT_ISA, double)
-#else
-#define NAME NAME_(TACIT_ISA, float)
-#endif
-void NAME(const tacit_code_t *code, const tacit_frame_t *frame);
-void NAME(const tacit_code_t *code, const tacit_frame_t *frame) {
+void TACIT_MACHINE_NAME(run)(const tacit_code_t *code, const tacit_frame_t *frame);
+void TACIT_MACHINE_NAME(run)(const tacit_code_t *code, const tacit_frame_t *frame) {
+  const places_t places = places_of(code, frame);
   size_t n_dots = 0;
   for (size_t k = 0; k < code->n_instructions; k++) {
     const tacit_instruction_t *in = &code->instructions[k];
-    place_t d = place(frame, in->d);
-    if (in->op == TACIT_MACHINE_LOAD) {
+    place_t d = place(&places, in->d, 0);
+    if (in->step != TACIT_STEP_NONE) {
+      TACIT_MACHINE_NAME(steps)(in, &places, frame->n_blocks);
+      k += in->n_steps - 1;
+    } else if (in->op == TACIT_MACHINE_LOAD) {
       load_column(frame, in->a, d);
     } else if (in->op == TACIT_OP_DOT) {
       dot(frame, in, n_dots++, d);
     } else if (in->op == TACIT_OP_LOOKUP) {
-      lookup(frame, in, operand(code, frame, in->a), d);
+      lookup(frame, in, operand(&places, in->a, 0), d);
     } else {
-      apply(in->op, frame->n_blocks, operand(code, frame, in->a), operand(code, frame, in->b),
-            operand(code, frame, in->c), d);
+      apply_long(in->op, frame->n_blocks, operand(&places, in->a, 0), operand(&places, in->b, 0), d);
     }
   }
 }

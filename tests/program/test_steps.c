@@ -1,0 +1,194 @@
+/*
+ * Chains of short operations, whose results stay in registers of the processor where there is room (hold.c),
+ * beside one operation after another through memory: equal bits, whatever the order of operands, the number
+ * of blocks and the instruction set.
+ */
+#include "base/isa.h"
+#include "program/steps.h"
+#include "program_testing.h"
+
+enum {
+  N_REGISTERS = 4,
+  N_FIXED = 3,
+  N_COLUMNS = 3,
+  N_OUTPUTS = 3,
+  MOST_INSTRUCTIONS = 12,
+  CHUNK = TACIT_CHUNK_BLOCKS
+};
+
+static size_t below(uint64_t *seed, size_t n) { return (size_t)(uniform(seed) * (double)n); }
+
+static uint32_t random_operand(uint64_t *seed, bool has_columns) {
+  switch (below(seed, has_columns ? 8 : 7)) {
+  case 5:
+    return TACIT_OPERAND_UNIFORM | (uint32_t)below(seed, N_FIXED);
+  case 6:
+    return TACIT_OPERAND_CONSTANT | (uint32_t)below(seed, N_FIXED);
+  case 7:
+    return TACIT_OPERAND_COLUMN | (uint32_t)below(seed, N_COLUMNS);
+  default:
+    return CHUNK * (uint32_t)below(seed, N_REGISTERS);
+  }
+}
+
+/* All operations of one step or more; some of a long function, between which chains end. */
+static uint32_t random_op(uint64_t *seed) {
+#define OP(op, held, fixed, value) TACIT_##op,
+  static const uint32_t ops[] = {TACIT_PLAIN_STEPS(OP) TACIT_OP_EXP};
+#undef OP
+  return ops[below(seed, sizeof ops / sizeof ops[0])];
+}
+
+typedef struct trial {
+  tacit_instruction_t instructions[MOST_INSTRUCTIONS];
+  _Alignas(64) double constants[N_FIXED * 16];
+  _Alignas(64) float constants_float[N_FIXED * 16];
+  _Alignas(64) float block[CHUNK * N_COLUMNS * 16];
+  _Alignas(64) double uniforms[N_FIXED * 16], start[N_REGISTERS * CHUNK * 16],
+      registers[N_REGISTERS * CHUNK * 16], out[2][CHUNK * N_OUTPUTS * 16];
+  tacit_code_t code;
+  size_t n_blocks;
+  bool is_double;
+} trial_t;
+
+static void store_number(trial_t *t, void *at, size_t i, double x) {
+  if (t->is_double) {
+    ((double *)at)[i] = x;
+  } else {
+    ((float *)at)[i] = (float)x;
+  }
+}
+
+/* Numbers of which some are zero, so that truths are of both kinds. */
+static double some_number(uint64_t *seed) { return below(seed, 4) == 0 ? 0 : 4 * uniform(seed) - 2; }
+
+static void draw(trial_t *t, uint64_t *seed) {
+  t->is_double = below(seed, 2) == 0;
+  t->n_blocks = 1 + below(seed, CHUNK);
+  size_t n = 2 + below(seed, MOST_INSTRUCTIONS - 1);
+  for (size_t k = 0; k < n; k++) {
+    t->instructions[k] = (tacit_instruction_t){.op = random_op(seed),
+                                               .d = CHUNK * (uint32_t)below(seed, N_REGISTERS),
+                                               .a = random_operand(seed, !t->is_double),
+                                               .b = random_operand(seed, !t->is_double),
+                                               .c = random_operand(seed, !t->is_double)};
+    if (k + N_OUTPUTS >= n || below(seed, 6) == 0) {
+      t->instructions[k].d = TACIT_OPERAND_OUTPUT | (uint32_t)(k % N_OUTPUTS);
+    } else if (below(seed, 2) == 0 && k > 0 && (t->instructions[k - 1].d & TACIT_OPERAND_OUTPUT) == 0) {
+      uint32_t *operand[3] = {&t->instructions[k].a, &t->instructions[k].b, &t->instructions[k].c};
+      *operand[below(seed, 3)] = t->instructions[k - 1].d;
+    }
+  }
+  for (size_t i = 0; i < N_FIXED * 16; i++) {
+    t->constants[i] = some_number(seed);
+    t->constants_float[i] = (float)t->constants[i];
+    store_number(t, t->uniforms, i, some_number(seed));
+  }
+  for (size_t i = 0; i < CHUNK * N_COLUMNS * 16; i++) {
+    t->block[i] = (float)some_number(seed);
+  }
+  for (size_t i = 0; i < N_REGISTERS * CHUNK * 16; i++) {
+    store_number(t, t->start, i, some_number(seed));
+  }
+  t->code = (tacit_code_t){.instructions = t->instructions,
+                           .n_instructions = n,
+                           .constants = t->constants,
+                           .constants_float = t->constants_float,
+                           .n_constants = N_FIXED,
+                           .n_registers = N_REGISTERS,
+                           .n_outputs = N_OUTPUTS};
+}
+
+static void run(trial_t *t, const tacit_code_t *code, double *out) {
+  tacit_frame_t frame = {.block = t->block,
+                         .block_stride = N_COLUMNS * 16,
+                         .n_blocks = t->n_blocks,
+                         .registers = t->registers,
+                         .uniforms = t->uniforms,
+                         .out = out,
+                         .out_stride = N_OUTPUTS * 16};
+  (t->is_double ? tacit_machine()->run_double : tacit_machine()->run_float)(code, &frame);
+}
+
+/* Every instruction a program of its own, in which nothing can be held. */
+static void run_alone(trial_t *t, double *out) {
+  memcpy(t->registers, t->start, sizeof t->registers);
+  memset(out, 0, sizeof t->out[0]);
+  for (size_t k = 0; k < t->code.n_instructions; k++) {
+    tacit_instruction_t in = t->instructions[k];
+    tacit_code_t one = t->code;
+    one.instructions = &in;
+    one.n_instructions = 1;
+    tacit_code_hold(&one);
+    run(t, &one, out);
+  }
+}
+
+static void run_together(trial_t *t, double *out) {
+  memcpy(t->registers, t->start, sizeof t->registers);
+  memset(out, 0, sizeof t->out[0]);
+  tacit_code_hold(&t->code);
+  run(t, &t->code, out);
+}
+
+static bool is_equal(const trial_t *t) {
+  bool ok = true;
+  for (size_t i = 0; i < CHUNK * N_OUTPUTS * 16; i++) {
+    const float *f = (const float *)t->out[0], *g = (const float *)t->out[1];
+    double x = t->is_double ? t->out[0][i] : (double)f[i], y = t->is_double ? t->out[1][i] : (double)g[i];
+    ok = ok && ((isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0);
+  }
+  return ok;
+}
+
+static void test_chains(void **state) {
+  enum { N = 10000 };
+  static trial_t trial;
+  uint64_t seed = 11;
+  size_t n_held = 0, n_kept = 0;
+  (void)state;
+  for (size_t i = 0; i < N; i++) {
+    draw(&trial, &seed);
+    tacit_isa_limit(TACIT_ISA_PORTABLE);
+    run_alone(&trial, trial.out[0]);
+    for (int isa = TACIT_ISA_PORTABLE; isa <= TACIT_ISA_AVX512; isa++) {
+      tacit_isa_limit((tacit_isa_t)isa);
+      run_together(&trial, trial.out[1]);
+      if (!is_equal(&trial)) {
+        fail_msg("program %zu, %zu instructions, %zu blocks, %s: not what its instructions give alone", i,
+                 trial.code.n_instructions, trial.n_blocks, tacit_isa_name());
+      }
+    }
+    for (size_t k = 0; k < trial.code.n_instructions; k++) {
+      n_held += trial.instructions[k].is_held;
+      n_kept += !trial.instructions[k].is_stored;
+    }
+  }
+  tacit_isa_limit(TACIT_ISA_AVX512);
+  assert_true(n_held > N / 2 && n_kept > N / 4);
+}
+
+/* Every step is some program's. */
+static void test_all_steps(void **state) {
+  static trial_t trial;
+  bool seen[TACIT_STEP_COUNT] = {false};
+  uint64_t seed = 12;
+  (void)state;
+  for (size_t i = 0; i < 200000; i++) {
+    draw(&trial, &seed);
+    tacit_code_hold(&trial.code);
+    for (size_t k = 0; k < trial.code.n_instructions; k++) {
+      seen[trial.instructions[k].step] = true;
+    }
+  }
+  for (size_t step = 1; step < TACIT_STEP_COUNT; step++) {
+    if (!seen[step]) {
+      fail_msg("no program takes step %zu", step);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_all_steps)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
