@@ -103,10 +103,14 @@ static void run_evaluate(const tacit_compiled_t *program, tacit_role_t role, con
          at_a_time = is_spare ? 1 : n_theta;
   size_t size = program->kernels[role].is_double ? sizeof(double) : sizeof(float);
   for (size_t k = 0; k < n_theta; k += at_a_time) {
-    for (size_t i = 0; i < at_a_time * dim; i++) {
-      workspace->theta[i] = theta_float != NULL ? (double)theta_float[k * dim + i] : theta[k * dim + i];
+    const double *from = theta != NULL ? theta + k * dim : NULL;
+    const float *from_float = theta_float != NULL ? theta_float + k * dim : NULL;
+    if (!tacit_work_is_prepared(workspace->work[role], at_a_time, dim, from, from_float)) {
+      for (size_t i = 0; i < at_a_time * dim; i++) {
+        workspace->theta[i] = from != NULL ? from[i] : (double)from_float[i];
+      }
+      tacit_work_prepare(workspace->work[role], at_a_time, dim, workspace->theta);
     }
-    tacit_work_prepare(workspace->work[role], at_a_time, dim, workspace->theta);
     tacit_work_run(workspace->work[role], block, n_blocks, at_a_time, n_theta * n_roots * 16,
                    (char *)out + k * n_roots * 16 * size);
   }

@@ -87,6 +87,9 @@ void tacit_work_free(tacit_work_t *work);
 /* Compute what depends on parameters alone, unless it was computed for the same ones last time. theta:
  * (n_theta, dim). */
 void tacit_work_prepare(tacit_work_t *work, size_t n_theta, size_t dim, const double *theta);
+/* Whether that is done already, for numbers that are doubles or floats (the other is NULL). */
+bool tacit_work_is_prepared(const tacit_work_t *work, size_t n_theta, size_t dim, const double *theta,
+                            const float *theta_float);
 /*
  * Output o of block b for parameter vector k goes to out + b out_stride + (k n_roots + o) 16, floats or
  * doubles as the kernel is; the blocks have the layout's columns. Prepared for at least these parameter

@@ -135,10 +135,28 @@ static void prepare_one(tacit_work_t *work, size_t k, const double *theta) {
   to_numbers(work, work->scalars, kernel->n_scalars, k * kernel->n_scalars, work->each_scalars);
 }
 
+static uint64_t bits_of(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+bool tacit_work_is_prepared(const tacit_work_t *work, size_t n_theta, size_t dim, const double *theta,
+                            const float *theta_float) {
+  if (work->n_prepared < n_theta || work->theta == NULL) {
+    return false;
+  }
+  uint64_t differences = 0;
+  for (size_t i = 0; i < n_theta * dim; i++) {
+    double x = theta_float != NULL ? (double)theta_float[i] : theta[i];
+    differences |= bits_of(work->theta[i]) ^ bits_of(x);
+  }
+  return differences == 0;
+}
+
 void tacit_work_prepare(tacit_work_t *work, size_t n_theta, size_t dim, const double *theta) {
   size_t size = n_theta * dim;
-  if (work->n_prepared >= n_theta && work->theta != NULL &&
-      memcmp(work->theta, theta, size * sizeof *theta) == 0) {
+  if (tacit_work_is_prepared(work, n_theta, dim, theta, NULL)) {
     return;
   }
   unsigned before = tacit_machine_begin();
