@@ -51,12 +51,18 @@ typedef struct trial {
   bool is_double;
 } trial_t;
 
-static void store_number(trial_t *t, void *at, size_t i, double x) {
-  if (t->is_double) {
-    ((double *)at)[i] = x;
-  } else {
-    ((float *)at)[i] = (float)x;
-  }
+/* Number i of those at a place, doubles or floats. */
+static void store_number(bool is_double, void *at, size_t i, double x) {
+  float y = (float)x;
+  memcpy((char *)at + i * (is_double ? sizeof x : sizeof y), is_double ? (void *)&x : (void *)&y,
+         is_double ? sizeof x : sizeof y);
+}
+static double load_number(bool is_double, const void *at, size_t i) {
+  double x;
+  float y;
+  memcpy(&x, (const char *)at + (is_double ? i * sizeof x : 0), sizeof x);
+  memcpy(&y, (const char *)at + i * sizeof y, sizeof y);
+  return is_double ? x : (double)y;
 }
 
 /* Numbers of which some are zero, so that truths are of both kinds. */
@@ -82,13 +88,13 @@ static void draw(trial_t *t, uint64_t *seed) {
   for (size_t i = 0; i < N_FIXED * 16; i++) {
     t->constants[i] = some_number(seed);
     t->constants_float[i] = (float)t->constants[i];
-    store_number(t, t->uniforms, i, some_number(seed));
+    store_number(t->is_double, t->uniforms, i, some_number(seed));
   }
   for (size_t i = 0; i < CHUNK * N_COLUMNS * 16; i++) {
     t->block[i] = (float)some_number(seed);
   }
   for (size_t i = 0; i < N_REGISTERS * CHUNK * 16; i++) {
-    store_number(t, t->start, i, some_number(seed));
+    store_number(t->is_double, t->start, i, some_number(seed));
   }
   t->code = (tacit_code_t){.instructions = t->instructions,
                            .n_instructions = n,
@@ -134,8 +140,7 @@ static void run_together(trial_t *t, double *out) {
 static bool is_equal(const trial_t *t) {
   bool ok = true;
   for (size_t i = 0; i < CHUNK * N_OUTPUTS * 16; i++) {
-    const float *f = (const float *)t->out[0], *g = (const float *)t->out[1];
-    double x = t->is_double ? t->out[0][i] : (double)f[i], y = t->is_double ? t->out[1][i] : (double)g[i];
+    double x = load_number(t->is_double, t->out[0], i), y = load_number(t->is_double, t->out[1], i);
     ok = ok && ((isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0);
   }
   return ok;
@@ -188,7 +193,49 @@ static void test_all_steps(void **state) {
   }
 }
 
+/* Tables of all lengths around what registers hold, looked up within, beside and by NaN. */
+static void test_tables(void **state) {
+  enum { MOST = 40 };
+  _Alignas(64) float index[CHUNK * 16];
+  _Alignas(64) double table[MOST], registers[CHUNK * 16], out[CHUNK * 16];
+  (void)state;
+  for (size_t i = 0; i < 3 * 2 * MOST; i++) {
+    size_t n = 1 + i / 6;
+    bool is_double = i % 2 == 0;
+    tacit_isa_limit((tacit_isa_t)(i / 2 % 3));
+    for (size_t j = 0; j < MOST; j++) {
+      store_number(is_double, table, j, j < n ? (double)j + 0.25 : (double)NAN); /* NaN: not to be seen */
+    }
+    for (size_t j = 0; j < CHUNK * 16; j++) {
+      index[j] = j % 50 == 49 ? NAN : (float)(j % 50) + 2;
+    }
+    tacit_instruction_t in[] = {{.op = TACIT_MACHINE_LOAD},
+                                {.op = TACIT_OP_LOOKUP,
+                                 .d = TACIT_OPERAND_OUTPUT,
+                                 .a = is_double ? TACIT_OPERAND_REGISTER : TACIT_OPERAND_COLUMN,
+                                 .n = (uint32_t)n,
+                                 .first = 5}};
+    tacit_code_t code = {.instructions = in, .n_instructions = 2, .n_registers = 1, .n_outputs = 1};
+    tacit_frame_t frame = {.block = index,
+                           .block_stride = 16,
+                           .n_blocks = CHUNK - 1,
+                           .registers = registers,
+                           .scalars = table,
+                           .out = out,
+                           .out_stride = 16};
+    tacit_code_hold(&code);
+    (is_double ? tacit_machine()->run_double : tacit_machine()->run_float)(&code, &frame);
+    for (size_t j = 0; j < (CHUNK - 1) * 16; j++) {
+      double at = isnan(index[j]) ? (double)n - 1 : fmin(fmax((double)index[j] - 5, 0), (double)n - 1);
+      double found = load_number(is_double, out, j);
+      assert_true(found >= at + 0.25 && found <= at + 0.25);
+    }
+  }
+  tacit_isa_limit(TACIT_ISA_AVX512);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_all_steps)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_all_steps),
+                                     cmocka_unit_test(test_tables)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

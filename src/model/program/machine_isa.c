@@ -91,26 +91,81 @@ static void dot(const tacit_frame_t *frame, const tacit_instruction_t *in, size_
   }
 }
 
-/* The place in a table, whatever the number is: a NaN's is the first. */
+/* ---- tables ---- */
+
+/* As much of a table as registers hold, from which lanes are picked by one instruction. */
+#if defined(__AVX512F__)
+enum { MOST_PICKED = 2 * LANES };
+typedef struct picked {
+  vreal low, high;
+} picked_t;
+TACIT_INLINE unsigned first_lanes(size_t n) { return n >= LANES ? (1u << LANES) - 1 : (1u << n) - 1; }
+TACIT_INLINE picked_t hold_table(const real *table, size_t n) {
+  const unsigned low = first_lanes(n), high = n > LANES ? first_lanes(n - LANES) : 0;
+#if TACIT_LANES_DOUBLE
+  return (picked_t){(vreal)_mm512_maskz_loadu_pd((__mmask8)low, table),
+                    (vreal)_mm512_maskz_loadu_pd((__mmask8)high, table + LANES)};
+#else
+  return (picked_t){(vreal)_mm512_maskz_loadu_ps((__mmask16)low, table),
+                    (vreal)_mm512_maskz_loadu_ps((__mmask16)high, table + LANES)};
+#endif
+}
+TACIT_INLINE vreal pick(const picked_t *from, vwhole at) {
+#if TACIT_LANES_DOUBLE
+  return (vreal)_mm512_permutex2var_pd((__m512d)from->low, (__m512i)at, (__m512d)from->high);
+#else
+  return (vreal)_mm512_permutex2var_ps((__m512)from->low, (__m512i)at, (__m512)from->high);
+#endif
+}
+#elif defined(__AVX2__) && !TACIT_LANES_DOUBLE
+enum { MOST_PICKED = LANES };
+typedef vreal picked_t;
+TACIT_INLINE picked_t hold_table(const real *table, size_t n) {
+  const vwhole lane = {0, 1, 2, 3, 4, 5, 6, 7};
+  return (picked_t)_mm256_maskload_ps(table, (__m256i)(lane < (int32_t)n));
+}
+TACIT_INLINE vreal pick(const picked_t *from, vwhole at) {
+  return (vreal)_mm256_permutevar8x32_ps((__m256)*from, (__m256i)at);
+}
+#else
+enum { MOST_PICKED = 0 };
+#endif
+
+/* The place in a table, whatever the number is: a NaN's is the last. */
+TACIT_INLINE vwhole place_in(const real *index, vreal first, vreal most) {
+  return __builtin_convertvector(greater(lesser(load(index) - first, most), set(0)), vwhole);
+}
+
+TACIT_INLINE void gather(const real *table, vwhole at, real *to) {
+#if defined(__AVX512F__) && TACIT_LANES_DOUBLE
+  store(to, (vreal)_mm512_i64gather_pd((__m512i)at, table, 8));
+#elif defined(__AVX512F__)
+  store(to, (vreal)_mm512_i32gather_ps((__m512i)at, table, 4));
+#elif defined(__AVX2__) && !TACIT_LANES_DOUBLE
+  store(to, (vreal)_mm256_i32gather_ps(table, (__m256i)at, 4));
+#else
+  for (size_t j = 0; j < LANES; j++) {
+    to[j] = table[at[j]];
+  }
+#endif
+}
+
 static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, operand_t index, place_t d) {
   const real *table = (const real *)frame->scalars + in->b;
   const vreal first = set((double)in->first), most = set((double)(in->n - 1));
-  for (size_t i = 0; i < frame->n_blocks; i++) {
+  const size_t n_gathered = in->n > MOST_PICKED ? frame->n_blocks : 0;
+#if defined(__AVX512F__) || (defined(__AVX2__) && !TACIT_LANES_DOUBLE)
+  const size_t n_picked = frame->n_blocks - n_gathered;
+  const picked_t held = hold_table(table, n_picked > 0 ? in->n : 0);
+  for (size_t i = 0; i < n_picked; i++) {
     for (size_t lane = 0; lane < 16; lane += LANES) {
-      vwhole at = __builtin_convertvector(
-          greater(lesser(load(index.at + i * index.step + lane) - first, most), set(0)), vwhole);
-      real *to = d.at + i * d.step + lane;
-#if defined(__AVX512F__) && TACIT_LANES_DOUBLE
-      store(to, (vreal)_mm512_i64gather_pd((__m512i)at, table, 8));
-#elif defined(__AVX512F__)
-      store(to, (vreal)_mm512_i32gather_ps((__m512i)at, table, 4));
-#elif defined(__AVX2__) && !TACIT_LANES_DOUBLE
-      store(to, (vreal)_mm256_i32gather_ps(table, (__m256i)at, 4));
-#else
-      for (size_t j = 0; j < LANES; j++) {
-        to[j] = table[at[j]];
-      }
+      store(d.at + i * d.step + lane, pick(&held, place_in(index.at + i * index.step + lane, first, most)));
+    }
+  }
 #endif
+  for (size_t i = 0; i < n_gathered; i++) {
+    for (size_t lane = 0; lane < 16; lane += LANES) {
+      gather(table, place_in(index.at + i * index.step + lane, first, most), d.at + i * d.step + lane);
     }
   }
 }
