@@ -3,12 +3,49 @@
 
 #include "program/steps.h"
 
+/* ---- through memory: n_blocks blocks of an operation, then those of the next ---- */
+
+/* Several vectors a turn, as what is counted beside an operation takes longer than it does. */
+#define A load(a.at + i * a.step + lane)
+#define B load(b.at + i * b.step + lane)
+#define C load(c.at + i * c.step + lane)
+#define EACH(value)                                                                                          \
+  _Pragma("GCC unroll 4") for (size_t i = 0; i < n_blocks; i++) {                                            \
+    for (size_t lane = 0; lane < 16; lane += LANES) {                                                        \
+      store(d.at + i * d.step + lane, value);                                                                \
+    }                                                                                                        \
+  }
+static void plain_step(const tacit_instruction_t *in, const places_t *places, size_t first, size_t n_blocks) {
+  const operand_t a = operand(places, in->a, first), b = operand(places, in->b, first),
+                  c = operand(places, in->c, first);
+  const place_t d = place(places, in->d, first);
+  switch (in->op) {
+#define CASE(op, held, fixed, value)                                                                         \
+  case TACIT_##op:                                                                                           \
+    EACH(value)                                                                                              \
+    break;
+    TACIT_PLAIN_STEPS(CASE)
+  }
+}
+#undef A
+#undef B
+#undef C
+#undef CASE
+
+static void plain_steps(const tacit_instruction_t *in, const places_t *places, size_t first,
+                        size_t n_blocks) {
+  for (const tacit_instruction_t *end = in + in->n_steps; in < end; in++) {
+    plain_step(in, places, first, n_blocks);
+  }
+}
+
+/* ---- in registers of the processor ---- */
+
 #if TACIT_VECTOR_BYTES == 64
 /*
  * One after another on as many vectors as stay in registers of the processor: a result that only the next one
  * looks at never goes to memory, and of its operands one is there already.
  */
-enum { MOST_HELD = 16 };
 #define BLOCK_AT(operand, u) ((operand).at + (u) / VECTORS * (operand).step + (u) % VECTORS * LANES)
 #define A ((fixed & 1) != 0 ? a0[u % VECTORS] : load(BLOCK_AT(a, u)))
 #define B ((fixed & 2) != 0 ? b0[u % VECTORS] : load(BLOCK_AT(b, u)))
@@ -44,8 +81,8 @@ enum { MOST_HELD = 16 };
   ON_ONE(14, S);                                                                                             \
   ON_ONE(15, S);
 
-TACIT_INLINE void short_steps(const tacit_instruction_t *in, const places_t *places, size_t first,
-                              const size_t n_vectors) {
+TACIT_INLINE void held_steps(const tacit_instruction_t *in, const places_t *places, size_t first,
+                             const size_t n_vectors) {
   vreal h0 = set(0), h1 = h0, h2 = h0, h3 = h0, h4 = h0, h5 = h0, h6 = h0, h7 = h0, h8 = h0, h9 = h0,
         h10 = h0, h11 = h0, h12 = h0, h13 = h0, h14 = h0, h15 = h0;
   for (const tacit_instruction_t *end = in + in->n_steps; in < end; in++) {
@@ -68,52 +105,23 @@ TACIT_INLINE void short_steps(const tacit_instruction_t *in, const places_t *pla
   }
 }
 
+/* Fewer blocks are not worth a choice of operation each, nor are narrower registers. */
 void TACIT_MACHINE_NAME(steps)(const tacit_instruction_t *in, const places_t *places, size_t n_blocks) {
-  const size_t most = MOST_HELD / VECTORS, some = most < 4 ? most : 4; /* blocks */
+  enum { HALF = TACIT_CHUNK_BLOCKS / 2 };
   size_t first = 0;
-  if (most == TACIT_CHUNK_BLOCKS && n_blocks == most) {
-    short_steps(in, places, 0, MOST_HELD);
+  if (VECTORS == 1 && n_blocks == TACIT_CHUNK_BLOCKS) {
+    held_steps(in, places, 0, TACIT_CHUNK_BLOCKS);
     return;
   }
-  for (; most > some && most < TACIT_CHUNK_BLOCKS && first + most <= n_blocks; first += most) {
-    short_steps(in, places, first, MOST_HELD);
+  for (; first + HALF <= n_blocks; first += HALF) {
+    held_steps(in, places, first, HALF * VECTORS);
   }
-  for (; first + some <= n_blocks; first += some) {
-    short_steps(in, places, first, some * VECTORS);
-  }
-  for (; first < n_blocks; first++) {
-    short_steps(in, places, first, VECTORS);
+  if (first < n_blocks) {
+    plain_steps(in, places, first, n_blocks - first);
   }
 }
-
 #else
-/* Registers that hold too little to be worth a choice of operation each: all blocks of an operation, then
- * those of the next. Several vectors a turn, as what is counted beside an operation takes longer than it
- * does. */
-#define A load(a.at + i * a.step + lane)
-#define B load(b.at + i * b.step + lane)
-#define C load(c.at + i * c.step + lane)
-#define EACH(value)                                                                                          \
-  _Pragma("GCC unroll 4") for (size_t i = 0; i < n_blocks; i++) {                                            \
-    for (size_t lane = 0; lane < 16; lane += LANES) {                                                        \
-      store(d.at + i * d.step + lane, value);                                                                \
-    }                                                                                                        \
-  }
-static void plain_step(const tacit_instruction_t *in, const places_t *places, size_t n_blocks) {
-  const operand_t a = operand(places, in->a, 0), b = operand(places, in->b, 0), c = operand(places, in->c, 0);
-  const place_t d = place(places, in->d, 0);
-  switch (in->op) {
-#define CASE(op, held, fixed, value)                                                                         \
-  case TACIT_##op:                                                                                           \
-    EACH(value)                                                                                              \
-    break;
-    TACIT_PLAIN_STEPS(CASE)
-  }
-}
-
 void TACIT_MACHINE_NAME(steps)(const tacit_instruction_t *in, const places_t *places, size_t n_blocks) {
-  for (const tacit_instruction_t *end = in + in->n_steps; in < end; in++) {
-    plain_step(in, places, n_blocks);
-  }
+  plain_steps(in, places, 0, n_blocks);
 }
 #endif
