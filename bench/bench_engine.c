@@ -384,7 +384,7 @@ static void measure(const model_t *m, tacit_schema_t *schema) {
       b->scalars = tacit_work_scalars(workspace->work[TACIT_ROLE_ROWS]);
       tacit_workspace_give_back(b->program, is_spare);
       by_turns(machine_rows, b->rows != NULL ? c_rows : NULL, b, rows);
-      print(m, 1, "rows", rows[0], rows[1], "the same as C", 1.5);
+      print(m, 1, "rows", rows[0], rows[1], "the same as C", 1.4);
     } else {
       print(m, b->n_theta, "pass", passes[0], single, "K = 1", m->d >= 50 ? 3 : 4);
     }
