@@ -184,21 +184,23 @@ static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, op
   break
 #define Y load(pb + lane)
 
-/* The same of a function of one operand that is a long chain of dependent operations: four vectors beside
- * each other fill each other's waits (meson.build has the compiler schedule them so). */
+/* The same of a function that is a long chain of dependent operations: four vectors beside each other fill
+ * each other's waits (meson.build has the compiler schedule them so). */
 #define AT(operand, u) ((operand).at + (u) / VECTORS * (operand).step + (u) % VECTORS * LANES)
-#define EACH_LONG(function)                                                                                  \
+#define OF_ONE(u) load(AT(a, u))
+#define OF_TWO(u) load(AT(a, u)), load(AT(b, u))
+#define EACH_LONG(function, OPERANDS)                                                                        \
   size_t u = 0;                                                                                              \
   for (; u + 4 <= n * VECTORS; u += 4) {                                                                     \
-    vreal r0 = function(load(AT(a, u))), r1 = function(load(AT(a, u + 1)));                                  \
-    vreal r2 = function(load(AT(a, u + 2))), r3 = function(load(AT(a, u + 3)));                              \
+    vreal r0 = function(OPERANDS(u)), r1 = function(OPERANDS(u + 1));                                        \
+    vreal r2 = function(OPERANDS(u + 2)), r3 = function(OPERANDS(u + 3));                                    \
     store(AT(d, u), r0);                                                                                     \
     store(AT(d, u + 1), r1);                                                                                 \
     store(AT(d, u + 2), r2);                                                                                 \
     store(AT(d, u + 3), r3);                                                                                 \
   }                                                                                                          \
   for (; u < n * VECTORS; u++) {                                                                             \
-    store(AT(d, u), function(load(AT(a, u))));                                                               \
+    store(AT(d, u), function(OPERANDS(u)));                                                                  \
   }                                                                                                          \
   break
 
@@ -207,30 +209,31 @@ static void apply_long(uint32_t op, size_t n, operand_t a, operand_t b, place_t 
   case TACIT_OP_POW:
     EACH(lanes_pow(x, Y));
   case TACIT_OP_EXP: {
-    EACH_LONG(lanes_exp);
+    EACH_LONG(lanes_exp, OF_ONE);
   }
   case TACIT_OP_EXPM1: {
-    EACH_LONG(lanes_expm1);
+    EACH_LONG(lanes_expm1, OF_ONE);
   }
   case TACIT_OP_LOG: {
-    EACH_LONG(lanes_log);
+    EACH_LONG(lanes_log, OF_ONE);
   }
   case TACIT_OP_LOG1P: {
-    EACH_LONG(lanes_log1p);
+    EACH_LONG(lanes_log1p, OF_ONE);
   }
   case TACIT_OP_LOG1P_EXP: {
-    EACH_LONG(lanes_log1p_exp);
+    EACH_LONG(lanes_log1p_exp, OF_ONE);
   }
   case TACIT_OP_LOG1M_EXP: {
-    EACH_LONG(lanes_log1m_exp);
+    EACH_LONG(lanes_log1m_exp, OF_ONE);
   }
-  case TACIT_OP_LOG_ADD_EXP:
-    EACH(lanes_log_add_exp(x, Y));
+  case TACIT_OP_LOG_ADD_EXP: {
+    EACH_LONG(lanes_log_add_exp, OF_TWO);
+  }
   case TACIT_OP_INV_LOGIT: {
-    EACH_LONG(lanes_inv_logit);
+    EACH_LONG(lanes_inv_logit, OF_ONE);
   }
   case TACIT_OP_TANH: {
-    EACH_LONG(lanes_tanh);
+    EACH_LONG(lanes_tanh, OF_ONE);
   }
   case TACIT_OP_LGAMMA:
     EACH(lanes_lgamma(x));
