@@ -206,8 +206,9 @@ static void lookup(const tacit_frame_t *frame, const tacit_instruction_t *in, op
 
 static void apply_long(uint32_t op, size_t n, operand_t a, operand_t b, place_t d) {
   switch (op) {
-  case TACIT_OP_POW:
-    EACH(lanes_pow(x, Y));
+  case TACIT_OP_POW: {
+    EACH_LONG(lanes_pow, OF_TWO);
+  }
   case TACIT_OP_EXP: {
     EACH_LONG(lanes_exp, OF_ONE);
   }
@@ -235,32 +236,42 @@ static void apply_long(uint32_t op, size_t n, operand_t a, operand_t b, place_t 
   case TACIT_OP_TANH: {
     EACH_LONG(lanes_tanh, OF_ONE);
   }
-  case TACIT_OP_LGAMMA:
-    EACH(lanes_lgamma(x));
-  case TACIT_OP_DIGAMMA:
-    EACH(lanes_digamma(x));
+  case TACIT_OP_LGAMMA: {
+    EACH_LONG(lanes_lgamma, OF_ONE);
+  }
+  case TACIT_OP_DIGAMMA: {
+    EACH_LONG(lanes_digamma, OF_ONE);
+  }
   case TACIT_OP_TRIGAMMA:
     EACH(lanes_trigamma(x));
   case TACIT_OP_LGAMMA_DIFF:
     EACH(lanes_lgamma_diff(x, Y));
   case TACIT_OP_DIGAMMA_DIFF:
     EACH(lanes_digamma_diff(x, Y));
-  case TACIT_OP_ERF:
-    EACH(lanes_erf(x));
-  case TACIT_OP_ERFC:
-    EACH(lanes_erfc(x));
-  case TACIT_OP_PHI:
-    EACH(lanes_phi(x));
-  case TACIT_OP_LOG_PHI:
-    EACH(lanes_log_phi(x));
-  case TACIT_OP_INV_PHI:
-    EACH(lanes_inv_phi(x));
-  case TACIT_OP_SIN:
-    EACH(lanes_sin(x));
-  case TACIT_OP_COS:
-    EACH(lanes_cos(x));
-  case TACIT_OP_ATAN:
-    EACH(lanes_atan(x));
+  case TACIT_OP_ERF: {
+    EACH_LONG(lanes_erf, OF_ONE);
+  }
+  case TACIT_OP_ERFC: {
+    EACH_LONG(lanes_erfc, OF_ONE);
+  }
+  case TACIT_OP_PHI: {
+    EACH_LONG(lanes_phi, OF_ONE);
+  }
+  case TACIT_OP_LOG_PHI: {
+    EACH_LONG(lanes_log_phi, OF_ONE);
+  }
+  case TACIT_OP_INV_PHI: {
+    EACH_LONG(lanes_inv_phi, OF_ONE);
+  }
+  case TACIT_OP_SIN: {
+    EACH_LONG(lanes_sin, OF_ONE);
+  }
+  case TACIT_OP_COS: {
+    EACH_LONG(lanes_cos, OF_ONE);
+  }
+  case TACIT_OP_ATAN: {
+    EACH_LONG(lanes_atan, OF_ONE);
+  }
   case TACIT_OP_MILLS:
     EACH(lanes_mills(x));
   default:
