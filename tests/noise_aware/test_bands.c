@@ -191,7 +191,7 @@ static void test_wide_bounds_cost_little(void **unused) {
   static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
   static tacit_band_tails_t tails;
   const double identity[D * D] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, sd = 30;
-  const tacit_band_guess_t guess = {0.36, 0.16};
+  const tacit_band_guess_t guess = {0.36, 0.16, NULL, NULL};
   double wide = 0, moments[D * D], variances[D * D], off = 0;
   state = 5;
   for (size_t run = 0; run < 24; run++) {
@@ -280,7 +280,7 @@ static void test_what_a_model_says_of_tails_is_one_of_the_scenarios(void **unuse
 static void test_moments_are_those_of_vectors(void **unused) {
   (void)unused;
   static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
-  const tacit_band_guess_t guess = {0.36, 0.16};
+  const tacit_band_guess_t guess = {0.36, 0.16, NULL, NULL};
   double moments[D * D], variances[D * D], square = 0, n = 0;
   state = 4;
   for (size_t run = 0; run < 40; run++) {
@@ -305,6 +305,37 @@ static void test_moments_are_those_of_vectors(void **unused) {
   assert_true(square / n > 0.4 && square / n < 1.6);
 }
 
+/* Where noise leaves open who is far out, that all squares together are near the identity says it. */
+static void test_moments_that_are_known_together(void **unused) {
+  (void)unused;
+  static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
+  const double sd = 100, one[D] = {1, 1, 1}, none[D] = {0};
+  double square = 0, told[2] = {0}, n = 0;
+  state = 6;
+  for (size_t run = 0; run < 40; run++) {
+    double moments[D * D], variances[D * D];
+    any_scores(0, 1, scores);
+    tacit_band_lengths_t l;
+    tacit_band_split_t split;
+    count(scores, 60, 20, &l);
+    tacit_band_split_squares(&l, D, sd, &split);
+    release(scores, &split, false, sd, values);
+    for (int is_of_all = 0; is_of_all < 2; is_of_all++) {
+      const tacit_band_guess_t guess = {0.04, 0.02, is_of_all ? one : NULL, none};
+      tacit_band_squares(&l, &split, D, N, values, sd, &guess, moments, variances);
+      for (size_t a = 0; a < D * D; a++) {
+        told[is_of_all] += variances[a];
+      }
+    }
+    for (size_t a = 0; a < D * D; a++, n++) { /* sampling is next to nothing */
+      square += pow(moments[a] - (a / D == a % D), 2) / variances[a];
+    }
+  }
+  print_message("variance told %.3g, band by band %.3g; mean square %.3f\n", told[1] / n, told[0] / n,
+                square / n);
+  assert_true(told[1] < 0.5 * told[0] && square / n < 0.35);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cells_reach_the_top),
@@ -314,6 +345,7 @@ int main(void) {
       cmocka_unit_test(test_wide_bounds_cost_little),
       cmocka_unit_test(test_what_a_model_says_of_tails_is_one_of_the_scenarios),
       cmocka_unit_test(test_moments_are_those_of_vectors),
+      cmocka_unit_test(test_moments_that_are_known_together),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -336,6 +336,30 @@ void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, dou
 
 /* ---- squares of vectors ---- */
 
+/* The share of a released number that is kept, beside a guess with this variance. */
+static double kept_of(double prior, double noise) { return noise > 0 ? prior / (prior + noise) : 1; }
+
+/* Entry (i, j) of band b: where the guess is, and its variance; count: of a mean square, by counts. */
+static double guess_entry(const tacit_band_guess_t *guessed, size_t b, bool is_diagonal, double count,
+                          double count_var, double *prior) {
+  *prior = b > 0 ? 0.36 * count * count + count_var : is_diagonal ? guessed->diagonal_var : guessed->off_var;
+  return !is_diagonal ? 0 : b == 0 ? fmin(count, 1) : count;
+}
+
+/* The sum of all bands beside what is expected. */
+static void shrink_sum(size_t d, const tacit_band_guess_t *guessed, double *moments, double *variances) {
+  for (size_t a = 0; a < d * d; a++) {
+    size_t i = a / d, j = a % d;
+    double both = guessed->expected[i] * guessed->expected[j],
+           kept = kept_of(
+               both * (i == j ? fmax(guessed->diagonal_var, guessed->expected_var[i]) : guessed->off_var),
+               variances[a]),
+           guess = i == j ? guessed->expected[i] : 0;
+    moments[a] = guess + kept * (moments[a] - guess);
+    variances[a] *= kept;
+  }
+}
+
 void tacit_band_squares(const tacit_band_lengths_t *l, const tacit_band_split_t *split, size_t d, double n,
                         const double *released, double noise_sd, const tacit_band_guess_t *guessed,
                         double *moments, double *variances) {
@@ -353,17 +377,16 @@ void tacit_band_squares(const tacit_band_lengths_t *l, const tacit_band_split_t 
         bool is_diagonal = i == j;
         double unit = is_diagonal ? 1 : sqrt(2), value = *released / unit * scale,
                noise = pow(noise_sd * scale / unit, 2);
-        double guess = !is_diagonal ? 0 : b == 0 ? fmin(trace, 1) : trace;
-        double prior = b > 0         ? 0.36 * trace * trace + trace_var
-                       : is_diagonal ? guessed->diagonal_var
-                                     : guessed->off_var,
-               kept = prior / (prior + noise);
-        kept = noise > 0 ? kept : 1;
+        double prior, guess = guess_entry(guessed, b, is_diagonal, trace, trace_var, &prior),
+                      kept = b == 0 && guessed->expected != NULL ? 1 : kept_of(prior, noise);
         moments[i * d + j] += guess + kept * (value - guess);
         variances[i * d + j] += kept * noise;
         moments[j * d + i] = moments[i * d + j];
         variances[j * d + i] = variances[i * d + j];
       }
     }
+  }
+  if (guessed->expected != NULL) {
+    shrink_sum(d, guessed, moments, variances);
   }
 }

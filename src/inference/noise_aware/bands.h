@@ -56,15 +56,19 @@ void tacit_band_split_scores(const tacit_band_lengths_t *lengths, size_t d, doub
 void tacit_band_split_squares(const tacit_band_lengths_t *lengths, size_t d, double noise,
                               tacit_band_split_t *split);
 
-/* How far the squares of the first band may be from the identity: variances of entries. */
+/* How far squares of the first band may be from the identity, or those of all bands together from expected
+ * mean squares: variances of entries, relative. */
 typedef struct tacit_band_guess {
   double diagonal_var, off_var;
+  const double *expected;     /* (d): of all; NULL: of the first band */
+  const double *expected_var; /* (d): at least that of a mean square, where there are expected ones */
 } tacit_band_guess_t;
 
 /*
  * moments (d, d) <- mean over n units of the squares of their vectors from bands without counts, released as
- * svec, and variances (d, d) of its entries; each band is shrunk towards what its counts imply: the first to
- * the identity, those that hold next to nobody to 0. noise_sd: of each number.
+ * svec, and variances (d, d) of its entries. Bands beyond the first are shrunk towards what their counts
+ * imply, those that hold next to nobody to 0; and to the guess the first one, or the sum of all. noise_sd:
+ * of each number.
  */
 void tacit_band_squares(const tacit_band_lengths_t *lengths, const tacit_band_split_t *split, size_t d,
                         double n, const double *released, double noise_sd, const tacit_band_guess_t *guessed,

@@ -133,13 +133,15 @@ typedef struct tacit_gaussian {
   size_t d, dim;
   double kept; /* E 1/k, k the rows of a unit: of a row's variance, what its mean over them has if they
                   are independent */
-  double square_weight; /* of units of several rows, as of tacit_linear_point_t; else 0 */
+  double square_weight;    /* of units of several rows, as of tacit_linear_point_t; else 0 */
+  double said[BAND_CELLS]; /* units in each band of scores, if residuals were normal */
   tacit_location_t location;
   double factor[GAUSSIAN_MAX * GAUSSIAN_MAX];  /* L */
   double inverse[GAUSSIAN_MAX * GAUSSIAN_MAX]; /* L^-1 */
   double column_sd[GAUSSIAN_MAX];              /* of features, by their counts */
   double level_sd[GAUSSIAN_MAX];               /* of two-valued features, by theirs; 0 of others */
   double expected[GAUSSIAN_MAX];     /* mean squares of whitened features, as far as they are known before */
+  double expected_var[GAUSSIAN_MAX]; /* relative, as far as it is that of a count */
   double theta[GAUSSIAN_MAX], scale; /* a fit, and the sd of residuals from it, its own error included */
   double entry_var; /* of the whitened moments' entries off the diagonal, on it twice that, by noise alone */
   double mean_noise, eigenvalue;     /* as of tacit_aware_common_t */

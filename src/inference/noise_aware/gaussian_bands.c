@@ -129,8 +129,8 @@ static tacit_status_t release_bands(tacit_gaussian_t *g, const tacit_aware_bande
 /* ---- what they tell ---- */
 
 /*
- * Rows were whitened by moments of themselves, weighted: in the metric theirs are the identity but for that
- * release's noise and what weights hid, as lengths tell.
+ * Rows were whitened by moments of themselves, weighted: in the metric theirs, of all bands together, are
+ * what is expected but for that release's noise and what weights hid, as lengths tell.
  */
 static tacit_band_guess_t guess_moments(const tacit_gaussian_t *g) {
   const double coarse = 0.15, diagonal_off = 0.2,
@@ -145,7 +145,8 @@ static tacit_band_guess_t guess_moments(const tacit_gaussian_t *g) {
   }
   double hidden = (double)g->d * fmax(fabs(trace / n - 1) - coarse - 2 * sqrt(variance) / n, 0);
   return (tacit_band_guess_t){fmin(2 * g->entry_var + pow(diagonal_off + hidden, 2), 0.36),
-                              fmin(g->entry_var + pow(off + 0.5 * hidden, 2), 0.16)};
+                              fmin(g->entry_var + pow(off + 0.5 * hidden, 2), 0.16), g->expected,
+                              g->expected_var};
 }
 
 /* Moments of rows: the constant is one, and eigenvalues are raised to the noise. */
@@ -173,12 +174,12 @@ static void set_moments(tacit_gaussian_t *g, const double *released, double nois
   }
   for (size_t a = 0; a < k * k; a++) {
     size_t i = a / k + 1, j = a % k + 1;
-    cov[a] = p->moments[i * d + j] - mean[i] * mean[j];
+    cov[a] = (p->moments[i * d + j] - mean[i] * mean[j]) / sqrt(g->expected[i] * g->expected[j]);
   }
   tacit_raise_eigenvalues(k, cov, least, work);
   for (size_t a = 0; a < k * k; a++) {
     size_t i = a / k + 1, j = a % k + 1;
-    p->moments[i * d + j] = cov[a] + mean[i] * mean[j];
+    p->moments[i * d + j] = cov[a] * sqrt(g->expected[i] * g->expected[j]) + mean[i] * mean[j];
   }
   for (size_t i = 1; i < d; i++) {
     p->moments[i] = p->moments[i * d] = mean[i];
@@ -325,7 +326,6 @@ static tacit_status_t set_scores(tacit_gaussian_t *g, const double *released, do
   size_t d = g->d;
   noise_sd *= TACIT_IS_PLANTED(TACIT_FAULT_HALF_NOISE) ? 0.5 : 1;
   bool has_units = g->square_weight > 0;
-  double said[BAND_CELLS];
   const tacit_band_scores_t of = {
       .lengths = &g->scores,
       .split = &g->score_bands,
@@ -334,10 +334,10 @@ static tacit_status_t set_scores(tacit_gaussian_t *g, const double *released, do
       .n = g->n,
       .released = released,
       .noise_sd = noise_sd,
-      .said = said,
+      .said = g->said,
       .shape = p->moments,
   };
-  say_normal(g, has_units ? square_of_units(g, &of) : square_by_core(g, released, noise_sd), said);
+  say_normal(g, has_units ? square_of_units(g, &of) : square_by_core(g, released, noise_sd), g->said);
   if (!tacit_band_learn_scores(&of, tails)) {
     return tacit_error_memory(err);
   }
@@ -455,11 +455,19 @@ static double mean_square_kept(const tacit_gaussian_t *g) {
   return g->square_weight > 0 ? sum / g->posterior.square : 1;
 }
 
+/* Squares of scores in band b beyond those of as many as normal residuals put there: where noise makes the
+ * core small, usual scores lie beyond it. */
+static double odd_squares(const tacit_gaussian_t *g, size_t b) {
+  const tacit_band_tails_t *tails = &g->tails;
+  return tails->expected[b] * fmax(1 - g->said[b] / fmax(tails->records[b], 1e-9), 0);
+}
+
 /*
  * Above 1 where one sd of a count's noise at the bounds would move coefficients by four of their sds; or
- * where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the core
- * are half of all, or a part of them and the most of a coefficient's variance is what is not known of them;
- * or S is known badly, or rather badly and some of that variance is. Measured: docs/theory.md, 18.9.
+ * where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the
+ * core, but for those of normal residuals, are half of all, or a part of them and the most of a coefficient's
+ * variance is what is not known of them; or S is known badly, or rather badly and some of that variance is.
+ * Measured: docs/theory.md, 18.9.
  */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
   const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15,
@@ -475,7 +483,7 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
     wider = fmax(wider, sqrt(all * g->n / sampling[j]));
   }
   for (size_t b = 1; b < g->score_bands.n; b++) {
-    beyond += g->tails.expected[b] / (double)g->d / square;
+    beyond += odd_squares(g, b) / (double)g->d / square;
   }
   double tails =
       fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));

@@ -12,6 +12,8 @@ enum { MAX = GAUSSIAN_MAX, JOINT = GAUSSIAN_JOINT };
 
 /* Residuals are clamped at so many sds. */
 static const double reach = 3.5;
+/* How long rows of a rare level are at most, in sqrt(d). */
+static const double rare_most = 1.5;
 /* Share of noise up to which radii grow, and between what they lie, in sqrt(d). */
 static const double off_diagonal_noise = 0.06, least_radius = 1.4, most_radius = 3.5;
 
@@ -172,12 +174,32 @@ static tacit_status_t move_metric(tacit_gaussian_t *g, const double *moments, ta
   return TACIT_OK;
 }
 
-/* By what weights at a radius make rows of column j's rare level shorter than they are; 1 where it has none.
+/* How long rows of column j's rarer level are along it; 0 where it has none. */
+static double rare_length(const tacit_gaussian_t *g, size_t j) {
+  return g->level_sd[j] > 0 ? (1 + fabs(g->factor[j * g->d])) / g->factor[j * g->d + j] : 0;
+}
+
+/* By what weights at a radius make rows of column j's rarer level shorter than they are; 1 where it has none.
  */
 static double longer(const tacit_gaussian_t *g, size_t j, double radius) {
+  return fmax(hypot(rare_length(g, j), sqrt((double)g->d - 1)) / radius, 1);
+}
+
+/*
+ * Rows of a rare level are many times as long as others, along its column alone, and the noise of their band
+ * is as large in every direction. In coordinates that are shorter along it that column has the noise that it
+ * had, and the others less.
+ */
+static void shorten_rare(tacit_gaussian_t *g) {
   size_t d = g->d;
-  double rare = g->level_sd[j] > 0 ? (1 + fabs(g->factor[j * d])) / g->factor[j * d + j] : 0;
-  return fmax(sqrt(rare * rare + (double)d - 1) / radius, 1);
+  for (size_t j = 1; j < d; j++) {
+    double by = fmin(1, rare_most * sqrt((double)d) / fmax(rare_length(g, j), 1e-9));
+    g->expected[j] = by * by;
+    for (size_t i = 0; i < d; i++) {
+      g->inverse[j * d + i] *= by;
+      g->factor[i * d + j] /= by;
+    }
+  }
 }
 
 /* least: floor of eigenvalues. */
@@ -229,5 +251,9 @@ tacit_status_t tacit_gaussian_learn_first(tacit_gaussian_t *g, tacit_error_t *er
   return learn(g, g->shares.first, 0.005, err);
 }
 tacit_status_t tacit_gaussian_learn_whitened(tacit_gaussian_t *g, tacit_error_t *err) {
-  return learn(g, g->shares.whitened, 0.05, err);
+  tacit_status_t status = learn(g, g->shares.whitened, 0.05, err);
+  if (status == TACIT_OK) {
+    shorten_rare(g);
+  }
+  return status;
 }

@@ -62,7 +62,7 @@ static void set_slope(tacit_program_run_t *run, tacit_program_seen_t *seen, cons
     unknown += run->metric.unknown[j] * run->metric.unknown[j] / (double)d;
   }
   const tacit_band_guess_t guess = {fmin(unknown + diagonal_off * diagonal_off, most_off * most_off),
-                                    fmin(unknown + off * off, most_off * most_off)};
+                                    fmin(unknown + off * off, most_off * most_off), NULL, NULL};
   tacit_band_squares(&run->bands.slopes, &run->bands.slope_bands, d, n, values, noise_sd, &guess, seen->slope,
                      seen->doubt);
   for (size_t i = 0; i < d * d; i++) {
