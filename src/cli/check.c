@@ -37,7 +37,7 @@ static int run_check(const cli_args_t *args) {
   tacit_fit_t *fit = NULL;
   tacit_fit_check_t check;
   tacit_error_t err;
-  tacit_status_t status = tacit_settings_check_out(&args->given, &err);
+  tacit_status_t status = tacit_settings_check_out(&args->given, false, &err);
   TACIT_THEN(status, read_all(args, &fit, &err));
   TACIT_THEN(status, tacit_fit_check(fit, cli_value(args, "by"), &check, &err));
   TACIT_THEN(status, show(fit, &check, cli_value(args, "out"), &err));

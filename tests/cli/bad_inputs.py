@@ -130,6 +130,8 @@ BAD = [
     ("output directory exists", BASE + BUDGET + ["--out", "exists"], 1, r"exists exists: choose another --out"),
     ("release without a name", ["release", "--statistic", "clamped-mean", "--column", "x", "--data", "good.csv", "--schema", "good.yaml",
                                 "--epsilon", "1", "--delta", "1e-6", "--out", ""], 2, r"--out is empty"),
+    ("release that is called like a folder", ["release", "--statistic", "clamped-mean", "--column", "x", "--data", "good.csv", "--schema",
+                                              "good.yaml", "--epsilon", "1", "--delta", "1e-6", "--out", "mean/"], 2, r"mean/ names a folder"),
     ("output folder missing of a release", ["release", "--statistic", "clamped-mean", "--column", "x", "--data", "good.csv", "--schema", "good.yaml",
                                             "--epsilon", "1", "--delta", "1e-6", "--out", "no/where/mean.yaml"], 1, r"no/where is not a directory"),
     ("output folder missing", BASE + BUDGET + ["--out", "no/where/fit"], 1, r"no/where is not a directory"),

@@ -22,7 +22,7 @@ static tacit_status_t check_out(const tacit_fit_t *fit, tacit_error_t *err) {
                            "what it released, and nothing more is spent; or choose another --out",
                            out, out);
   }
-  return tacit_settings_check_out(&fit->given, err);
+  return tacit_settings_check_out(&fit->given, true, err);
 }
 
 /* The method that a small budget goes furthest with; where it does not apply, tacit_fit_aware_prepare() takes

@@ -150,7 +150,7 @@ static tacit_status_t read_settings(tacit_infer_t *infer, tacit_error_t *err) {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, of_paths,
                            "--path, --step-size and --leapfrog only go with --method hmc");
   }
-  tacit_status_t status = tacit_settings_check_out(given, err);
+  tacit_status_t status = tacit_settings_check_out(given, true, err);
   return status == TACIT_OK ? make_key(infer, err) : status;
 }
 

@@ -90,7 +90,7 @@ static tacit_status_t check_needed(const tacit_publish_t *publish, tacit_error_t
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "statistic",
                            "option --statistic is needed: clamped-mean, counts, moments, score or margins");
   }
-  return tacit_settings_check_out(&publish->given, err);
+  return tacit_settings_check_out(&publish->given, false, err);
 }
 
 static tacit_status_t read_query(tacit_publish_t *publish, tacit_error_t *err) {

@@ -24,8 +24,9 @@ const tacit_setting_t *tacit_settings_of(tacit_task_t task, size_t *n);
 
 /* None given; clear with tacit_settings_clear(). */
 tacit_settings_t tacit_settings_for(tacit_task_t task);
-/* TACIT_ERR_EXISTS where there is already what "out" names, TACIT_ERR_IO where nothing can be made there:
- * before anything is spent. */
-TACIT_MUST_USE tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, tacit_error_t *err);
+/* TACIT_ERR_EXISTS where there is already what "out" names, TACIT_ERR_IO where nothing can be made there,
+ * TACIT_ERR_ARGUMENT where it names a folder and results are one file: before anything is spent. */
+TACIT_MUST_USE tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, bool is_folder,
+                                                       tacit_error_t *err);
 
 #endif

@@ -478,7 +478,8 @@ static tacit_text_t folder_of(const char *out) {
   return folder;
 }
 
-tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, tacit_error_t *err) {
+tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, bool is_folder,
+                                        tacit_error_t *err) {
   const char *out = tacit_settings_text(settings, "out");
   struct stat info;
   if (out == NULL) {
@@ -487,6 +488,10 @@ tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, tacit_
   if (out[0] == '\0') {
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "out",
                            "--out is empty: say what the results are to be called");
+  }
+  if (!is_folder && out[strlen(out) - 1] == '/') {
+    return tacit_error_set(err, TACIT_ERR_ARGUMENT, "out",
+                           "--out %s names a folder, and the results are one file: give it a name", out);
   }
   if (lstat(out, &info) == 0) {
     return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
