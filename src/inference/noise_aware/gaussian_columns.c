@@ -48,7 +48,7 @@ static tacit_status_t learn_feature(tacit_gaussian_t *g, size_t j, double share,
   set_column(g, j, &at);
   if (is_two_valued) { /* not below what noise of the count alone would be */
     double share_of_rare = fmax(0.5 * (1 - fabs(at.mean)), noise_sd / g->n);
-    g->expected_var[j] = fmin(pow(noise_sd / g->n / share_of_rare, 2), 0.36);
+    g->expected_var[j] = fmin(pow(noise_sd / g->n / share_of_rare, 2), 1);
     g->level_sd[j] = 2 * sqrt(share_of_rare * fmax(1 - share_of_rare, 0));
   }
   g->expected[j] = is_two_valued ? fmin(1, (1 - at.mean * at.mean) / (at.sd * at.sd)) : 1;
