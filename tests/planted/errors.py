@@ -217,6 +217,7 @@ ERRORS = [
     ("bounds of programs hold", "src/model/program/bound.c", "case TACIT_OP_SIN:\n    case TACIT_OP_COS: return (interval_t){-1, 1};",
      "case TACIT_OP_SIN:\n    case TACIT_OP_COS: return (interval_t){-0.5, 1};", ["program-bound"]),
     ("what is held is the operand that it is for", "src/model/program/hold.c", "is_symmetric(in->op) && (in->b == last", "in->step == 0 && (in->b == last", ["program-steps"]),
+    ("log-likelihoods of programs are off by four short functions at most", "src/model/program/shorten.c", "MOST_WEIGHT = 4;", "MOST_WEIGHT = 8;", ["program-steps"]),
     ("gradients of programs are gradients", "src/model/program/reverse.c", "binary(g, TACIT_OP_MUL, adjoint.value, g->lists[n.a + i])",
      "binary(g, TACIT_OP_ADD, adjoint.value, g->lists[n.a + i])", ["program-compile"]),
     # ---- samplers

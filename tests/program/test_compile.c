@@ -36,7 +36,9 @@ static void test_logistic(void **state) {
           eta += theta[k * DIM + 1 + j] * (double)x[j * 16 + lane];
         }
         double row = y - 1 / (1 + exp(-eta));
-        assert_true(fabs(log_lik[b][k][lane] - (y * eta - log1p(exp(eta)))) < 1e-14 * (1 + fabs(eta)));
+        /* its one log1p_exp is as exact as the grid of ratios asks: docs/theory.md, section 3 */
+        assert_true(fabs(log_lik[b][k][lane] - (y * eta - log1p(exp(eta)))) <
+                    0.18 * 0x1p-32 + 1e-14 * (1 + fabs(eta)));
         assert_true(fabs((double)rows[b][k][lane] - row) < 1e-6);
         assert_true(grad[k][0][lane] == rows[b][k][lane]);
         assert_true(grad[k][3][lane] == rows[b][k][lane] * x[2 * 16 + lane]);

@@ -158,12 +158,34 @@ static void test_ends(void **state) {
               tacit_op_value(TACIT_OP_ADD, DBL_MIN / 4, 0, 0) == 0); /* no denormals */
 }
 
+/* What sums on a grid of 2^-32 ask of a term (docs/theory.md, 3); at the ends as the functions themselves. */
+static void test_short(void **state) {
+  const tacit_op_t one = (tacit_op_t)TACIT_MACHINE_SHORT_LOG1P_EXP,
+                   two = (tacit_op_t)TACIT_MACHINE_SHORT_LOG_ADD_EXP;
+  const double inf = INFINITY, nan = (double)NAN;
+  double worst = 0;
+  (void)state;
+  for (int i = -200000; i <= 200000; i++) {
+    double x = i * 0x1p-12, y = 1e-3 * (i % 1000), a = tacit_op_value(one, x, 0, 0),
+           b = tacit_op_value(two, x, y, 0);
+    worst = fmax(worst, fabs(a - tacit_op_value(TACIT_OP_LOG1P_EXP, x, 0, 0)));
+    worst = fmax(worst, fabs(b - tacit_op_value(TACIT_OP_LOG_ADD_EXP, x, y, 0)));
+  }
+  assert_true(worst < 0.18 * 0x1p-32 && worst > 0.1 * 0x1p-32);
+  assert_true(tacit_op_value(one, -inf, 0, 0) < 0x1p-39 && tacit_op_value(one, inf, 0, 0) >= inf);
+  assert_true(isnan(tacit_op_value(one, nan, 0, 0)) && isnan(tacit_op_value(two, 0, nan, 0)) &&
+              isnan(tacit_op_value(two, nan, 0, 0)));
+  assert_true(tacit_op_value(two, -inf, -inf, 0) <= -inf && tacit_op_value(two, inf, 0, 0) >= inf);
+  assert_true(fabs(tacit_op_value(two, -inf, 3, 0) - 3) < 0x1p-39);
+}
+
 #if defined(__x86_64__)
 /* All operations on numbers of every size, on each instruction set that this processor has. */
 static void test_equal_bits(void **state) {
   enum { N = 4096 };
   uint64_t seed = 9;
-  for (int op = TACIT_OP_ADD; op < TACIT_OP_COUNT; op++) {
+  for (int op = TACIT_OP_ADD; op <= TACIT_MACHINE_SHORT_LOG_ADD_EXP;
+       op = op + 1 == TACIT_OP_COUNT ? TACIT_MACHINE_SHORT_LOG1P_EXP : op + 1) {
     for (size_t i = 0; i < N; i++) {
       uint64_t bits = (uint64_t)(uniform(&seed) * 0x1p53) << 11 ^ (uint64_t)(uniform(&seed) * 0x1p53);
       uint32_t low = (uint32_t)(bits >> 16);
@@ -216,6 +238,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_reference),
     cmocka_unit_test(test_ends),
+    cmocka_unit_test(test_short),
 #if defined(__x86_64__)
     cmocka_unit_test(test_equal_bits),
 #endif

@@ -34,7 +34,8 @@ static uint32_t random_operand(uint64_t *seed, bool has_columns) {
 /* All operations of one step or more; some of a long function, between which chains end. */
 static uint32_t random_op(uint64_t *seed) {
 #define OP(op, held, fixed, value) TACIT_##op,
-  static const uint32_t ops[] = {TACIT_PLAIN_STEPS(OP) TACIT_OP_EXP};
+  static const uint32_t ops[] = {TACIT_PLAIN_STEPS(OP) TACIT_OP_EXP, TACIT_MACHINE_SHORT_LOG1P_EXP,
+                                 TACIT_MACHINE_SHORT_LOG_ADD_EXP};
 #undef OP
   return ops[below(seed, sizeof ops / sizeof ops[0])];
 }
@@ -234,8 +235,57 @@ static void test_tables(void **state) {
   tacit_isa_limit(TACIT_ISA_AVX512);
 }
 
+/* Instruction k writes register k. */
+static tacit_instruction_t instruction(uint32_t op, uint32_t d, uint32_t a, uint32_t b, uint32_t c) {
+  return (tacit_instruction_t){.op = op, .d = d, .a = a, .b = b, .c = c};
+}
+
+static uint32_t shortened(tacit_instruction_t *in, size_t n, double *constants) {
+  tacit_code_t code = {
+      .instructions = in, .n_instructions = n, .constants = constants, .n_registers = n, .n_outputs = 1};
+  uint32_t which = 0;
+  assert_true(tacit_code_shorten(&code));
+  for (size_t k = 0; k < n; k++) {
+    bool is_short = in[k].op == TACIT_MACHINE_SHORT_LOG1P_EXP || in[k].op == TACIT_MACHINE_SHORT_LOG_ADD_EXP;
+    which |= (uint32_t)is_short << k;
+  }
+  return which;
+}
+
+/* Functions are short where the output moves by no more than four of them do. */
+static void test_shorten(void **state) {
+  enum { R = TACIT_CHUNK_BLOCKS, OUT = TACIT_OPERAND_OUTPUT };
+  double constants[3 * 16] = {0};
+  const uint32_t half = TACIT_OPERAND_CONSTANT, five = TACIT_OPERAND_CONSTANT | 1;
+  constants[0] = 0.5;
+  constants[16] = -5;
+  (void)state;
+  for (uint32_t times = 1; times <= 6; times++) { /* log1p_exp, added so many times to itself */
+    tacit_instruction_t sum[8] = {instruction(TACIT_MACHINE_LOAD, 0, 0, 0, 0),
+                                  instruction(TACIT_OP_LOG1P_EXP, R, 0, 0, 0)};
+    for (uint32_t k = 1; k < times; k++) {
+      sum[k + 1] = instruction(TACIT_OP_ADD, (k + 1) * R, k * R, R, 0);
+    }
+    sum[times + 1] = instruction(TACIT_OP_NEG, OUT, times * R, 0, 0);
+    assert_int_equal(shortened(sum, times + 2, constants), times <= 4 ? 2 : 0);
+  }
+  tacit_instruction_t product[] = {instruction(TACIT_OP_LOG1P_EXP, 0, five, 0, 0),
+                                   instruction(TACIT_OP_LOG_ADD_EXP, R, 0, five, 0),
+                                   instruction(TACIT_MACHINE_SUB_MUL, OUT, R, half, 0)};
+  assert_int_equal(shortened(product, 3, constants), 3); /* the first counts half through the second, and 1 */
+  product[2] = instruction(TACIT_OP_MUL, OUT, five, R, 0);
+  product[0].op = product[1].op = TACIT_OP_LOG1P_EXP;
+  assert_int_equal(shortened(product, 3, constants), 0);
+  product[2] = instruction(TACIT_OP_MUL, OUT, R, TACIT_OPERAND_UNIFORM, 0);
+  assert_int_equal(shortened(product, 3, constants), 0);
+  product[2] = instruction(TACIT_OP_SELECT, OUT, R, five, 0); /* what is chosen by jumps */
+  assert_int_equal(shortened(product, 3, constants), 0);
+  product[2] = instruction(TACIT_OP_SELECT, OUT, five, R, half);
+  assert_int_equal(shortened(product, 3, constants), 3);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_all_steps),
-                                     cmocka_unit_test(test_tables)};
+                                     cmocka_unit_test(test_tables), cmocka_unit_test(test_shorten)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

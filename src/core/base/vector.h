@@ -400,30 +400,32 @@ TACIT_INLINE void vdoubles_log1p_unit(vdouble u[GROUP]) {
  * g(t) = 2 atanh(sqrt t) / sqrt t. Both polynomials interpolate at Chebyshev's nodes: 2^f at 8 of them on
  * [-1/2, 1/2], g at 7 on [0, 1/9].
  */
+static const double TACIT_SHORT_POWER[] = {
+    0x1.00c0e4e15189cp-16, 0x1.446c79efd4834p-13, 0x1.5d877598350dep-10, 0x1.3b29d8bb0b97ep-7,
+    0x1.c6b08da70cce3p-5,  0x1.ebfbe0aa03df0p-3,  0x1.62e42fef9cc69p-1,  0x1.ffffffffa7135p-1};
+static const double TACIT_SHORT_SERIES[] = {0x1.bfb4561e8dc48p-3, 0x1.5eab67b0d884cp-3, 0x1.c8cf1b3455de3p-3,
+                                            0x1.2489ae158dab2p-2, 0x1.9999c2d1aee49p-2, 0x1.5555553081220p-1,
+                                            0x1.0000000002acdp+1};
+enum { TACIT_N_SHORT_POWER = 8, TACIT_N_SHORT_SERIES = 7 };
 TACIT_INLINE void vdoubles_log1p_exp_negative_of(size_t n, vdouble *x) {
-  static const double power[] = {0x1.446c79efd4834p-13, 0x1.5d877598350dep-10, 0x1.3b29d8bb0b97ep-7,
-                                 0x1.c6b08da70cce3p-5,  0x1.ebfbe0aa03df0p-3,  0x1.62e42fef9cc69p-1,
-                                 0x1.ffffffffa7135p-1};
-  static const double series[] = {0x1.5eab67b0d884cp-3, 0x1.c8cf1b3455de3p-3, 0x1.2489ae158dab2p-2,
-                                  0x1.9999c2d1aee49p-2, 0x1.5555553081220p-1, 0x1.0000000002acdp+1};
   vdouble shifted[2 * GROUP], f[2 * GROUP], p[2 * GROUP], s[2 * GROUP];
   TACIT_EACH_OF(n, i) {
     vdouble y = vdouble_min(vdouble_set(40), x[i] * 1.4426950408889634);
     shifted[i] = 6755399441055744.0 - y; /* 1.5 * 2^52, less the nearest whole number */
     f[i] = (6755399441055744.0 - shifted[i]) - y;
-    p[i] = f[i] * 0x1.00c0e4e15189cp-16 + power[0];
+    p[i] = f[i] * TACIT_SHORT_POWER[0] + TACIT_SHORT_POWER[1];
   }
-  _Pragma("GCC unroll 16") for (size_t c = 1; c < sizeof power / sizeof power[0]; c++) {
-    TACIT_EACH_OF(n, i) { p[i] = p[i] * f[i] + power[c]; }
+  _Pragma("GCC unroll 16") for (size_t c = 2; c < TACIT_N_SHORT_POWER; c++) {
+    TACIT_EACH_OF(n, i) { p[i] = p[i] * f[i] + TACIT_SHORT_POWER[c]; }
   }
   TACIT_EACH_OF(n, i) {
     vdouble u = (vdouble)((vulong)p[i] + ((vulong)shifted[i] << 52));
     s[i] = u / (u + 2.0);
     f[i] = s[i] * s[i];
-    p[i] = f[i] * 0x1.bfb4561e8dc48p-3 + series[0];
+    p[i] = f[i] * TACIT_SHORT_SERIES[0] + TACIT_SHORT_SERIES[1];
   }
-  _Pragma("GCC unroll 16") for (size_t c = 1; c < sizeof series / sizeof series[0]; c++) {
-    TACIT_EACH_OF(n, i) { p[i] = p[i] * f[i] + series[c]; }
+  _Pragma("GCC unroll 16") for (size_t c = 2; c < TACIT_N_SHORT_SERIES; c++) {
+    TACIT_EACH_OF(n, i) { p[i] = p[i] * f[i] + TACIT_SHORT_SERIES[c]; }
   }
   TACIT_EACH_OF(n, i) { x[i] = s[i] * p[i]; }
 }

@@ -35,6 +35,12 @@ TACIT_MUST_USE tacit_status_t tacit_code_build(tacit_code_t *code, const tacit_g
                                                const tacit_node_t *roots, bool is_float, tacit_error_t *err);
 /* Choose the steps of short operations (hold.c): before a program runs, last of all that makes it. */
 void tacit_code_hold(tacit_code_t *code);
+/*
+ * Compute log(1 + e^a) and log(e^a + e^b) only as exactly as an output asks that is rounded to the grid of
+ * ratios (docs/theory.md, 3): where together they move it by no more than four of them would (shorten.c). Of
+ * doubles, with one output.
+ */
+TACIT_MUST_USE bool tacit_code_shorten(tacit_code_t *code);
 void tacit_code_clear(tacit_code_t *code);
 
 #endif

@@ -158,6 +158,7 @@ static tacit_status_t translate(tacit_compiled_t *p, tacit_error_t *err) {
   TACIT_THEN(status, tacit_kernel_collect(&p->kernels[TACIT_ROLE_LOG_LIK], p->graph, &survey, &p->layout,
                                           true, false, 1, &p->record_root, err));
   if (status == TACIT_OK) {
+    p->kernels[TACIT_ROLE_LOG_LIK].is_on_grid = true;
     size_t n_roots;
     tacit_node_t roots[4];
     status = tacit_response_prepare(p, &n_roots, roots, err);

@@ -38,8 +38,10 @@ static unsigned arity_of(uint32_t op) {
   case TACIT_MACHINE_SUB_MUL:
     return 3;
   case TACIT_MACHINE_NEG_MUL:
+  case TACIT_MACHINE_SHORT_LOG_ADD_EXP:
     return 2;
   case TACIT_MACHINE_COPY:
+  case TACIT_MACHINE_SHORT_LOG1P_EXP:
     return 1;
   case TACIT_MACHINE_LOAD:
     return 0;

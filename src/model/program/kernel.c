@@ -309,6 +309,9 @@ tacit_status_t tacit_kernel_build(tacit_kernel_t *kernel, tacit_error_t *err) {
   }
   TACIT_THEN(status, tacit_code_build(&kernel->each, kernel->graph, &each, kernel->n_roots, kernel->roots,
                                       !kernel->is_double, err));
+  if (status == TACIT_OK && kernel->is_on_grid && !tacit_code_shorten(&kernel->each)) {
+    status = tacit_error_memory(err);
+  }
   kernel->scalar_uniform = tacit_alloc(kernel->n_scalars, sizeof *kernel->scalar_uniform);
   if (status == TACIT_OK && kernel->scalar_uniform == NULL) {
     status = tacit_error_memory(err);

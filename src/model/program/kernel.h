@@ -51,6 +51,7 @@ typedef struct tacit_kernel {
   const tacit_graph_t *graph;
   bool is_double;
   bool is_data;         /* derives packed columns from the graph's */
+  bool is_on_grid;      /* its one root is rounded to the grid of ratios */
   tacit_leaf_t *leaves; /* (n_nodes) while it is built */
   uint32_t *dot_scalar; /* (n_nodes) while it is built */
   const tacit_layout_t *layout;

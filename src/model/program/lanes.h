@@ -172,6 +172,24 @@ TACIT_INLINE vreal lanes_log_add_exp(vreal x, vreal y) {
   vreal sum = greater(x, y) + log1p_unit(lanes_exp(-size_of(x - y)));
   return keep_nan(x, keep_nan(y, choose(x == y, x + (real)0.69314718055994531, sum)));
 }
+#if TACIT_LANES_DOUBLE
+/* Both only as exactly as sums on a grid of 2^-32 ask, as vdoubles_log1p_exp_negative() of base/vector.h is:
+ * absolute error below 2^-34. */
+TACIT_INLINE vreal short_log1p_exp_negative(vreal x) {
+  vreal y = lesser(set(40), x * (real)1.4426950408889634), shifted = (real)ROUNDER - y;
+  vreal f = ((real)ROUNDER - shifted) - y;
+  vreal power = polynomial(f, TACIT_SHORT_POWER, TACIT_N_SHORT_POWER);
+  vreal u = (vreal)((vbits)power + ((vbits)shifted << EXPONENT_SHIFT)), s = u / (u + (real)2);
+  return s * polynomial(s * s, TACIT_SHORT_SERIES, TACIT_N_SHORT_SERIES);
+}
+TACIT_INLINE vreal lanes_short_log1p_exp(vreal x) {
+  return greater(set(0), x) + short_log1p_exp_negative(size_of(x));
+}
+TACIT_INLINE vreal lanes_short_log_add_exp(vreal x, vreal y) {
+  vreal sum = greater(x, y) + short_log1p_exp_negative(size_of(x - y));
+  return keep_nan(x, keep_nan(y, choose(x == y, x + (real)0.69314718055994531, sum)));
+}
+#endif
 /* log(1 - e^x), x < 0: -inf at 0, NaN above. */
 TACIT_INLINE vreal lanes_log1m_exp(vreal x) {
   vreal near = lanes_log(-lanes_expm1(x)), far = lanes_log1p(-lanes_exp(x));

@@ -17,7 +17,9 @@ enum {
   TACIT_MACHINE_MUL_SUB,               /* d <- a b - c, the same */
   TACIT_MACHINE_SUB_MUL,               /* d <- c - a b, the same */
   TACIT_MACHINE_NEG_MUL,               /* d <- -(a b) */
-  TACIT_MACHINE_COPY                   /* d <- a */
+  TACIT_MACHINE_COPY,                  /* d <- a */
+  TACIT_MACHINE_SHORT_LOG1P_EXP,       /* d <- log(1 + e^a) to 2^-34, of doubles alone (shorten.c) */
+  TACIT_MACHINE_SHORT_LOG_ADD_EXP      /* d <- log(e^a + e^b), the same */
 };
 
 /*

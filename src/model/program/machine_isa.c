@@ -230,6 +230,14 @@ static void apply_long(uint32_t op, size_t n, operand_t a, operand_t b, place_t 
   case TACIT_OP_LOG_ADD_EXP: {
     EACH_LONG(lanes_log_add_exp, OF_TWO);
   }
+#if TACIT_LANES_DOUBLE
+  case TACIT_MACHINE_SHORT_LOG1P_EXP: {
+    EACH_LONG(lanes_short_log1p_exp, OF_ONE);
+  }
+  case TACIT_MACHINE_SHORT_LOG_ADD_EXP: {
+    EACH_LONG(lanes_short_log_add_exp, OF_TWO);
+  }
+#endif
   case TACIT_OP_INV_LOGIT: {
     EACH_LONG(lanes_inv_logit, OF_ONE);
   }
