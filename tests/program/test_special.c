@@ -199,7 +199,8 @@ static void test_equal_bits(void **state) {
       float first_float = 0;
       for (int isa = TACIT_ISA_PORTABLE; isa <= TACIT_ISA_AVX512; isa++) {
         tacit_isa_limit((tacit_isa_t)isa);
-        float value = float_value((tacit_op_t)op, f, (float)b, 1);
+        bool has_floats = op < TACIT_OP_COUNT; /* short functions are of doubles alone */
+        float value = has_floats ? float_value((tacit_op_t)op, f, (float)b, 1) : 0;
         first_float = isa == TACIT_ISA_PORTABLE ? value : first_float;
         bool both_nan = isnan(value) && isnan(first_float);
         assert_true(both_nan || memcmp(&value, &first_float, sizeof value) == 0);
