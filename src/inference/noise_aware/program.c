@@ -21,8 +21,9 @@
 
 static tacit_status_t release(tacit_program_run_t *run, tacit_aware_centred_kind_t kind, size_t round,
                               tacit_program_seen_t *seen, double *out, double *noise_sd, tacit_error_t *err) {
-  const tacit_aware_centred_t at = {
-      seen->theta, seen->whiten, &seen->clip, &seen->most, TACIT_PROGRAM_SIMULATED, round};
+  double clip = kind == TACIT_CENTRED_SLOPE ? tacit_program_open_clip(run->settings) : seen->clip;
+  const tacit_aware_centred_t at = {seen->theta, seen->whiten, &clip, &seen->most, TACIT_PROGRAM_SIMULATED,
+                                    round};
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
   return status != TACIT_OK
              ? status

@@ -25,6 +25,7 @@ typedef struct tacit_program_metric {
   double whiten[MATRIX];      /* A */
   double unknown[PARAMETERS]; /* prior variance of element (j, k) of a record's information is unknown_j
                                  unknown_k */
+  double theta[PARAMETERS];   /* t that it was made at */
 } tacit_program_metric_t;
 
 /* What was released at a point, in its coordinates. */
@@ -137,8 +138,9 @@ TACIT_MUST_USE tacit_status_t tacit_program_learn_last(tacit_program_run_t *run,
  * is_first: nothing was released before. */
 void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first,
                         tacit_program_seen_t *seen);
-/* seen->steep and the metric <- by seen->slope and doubt. */
-void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen);
+/* seen->steep and the metric <- by seen->slope and doubt. clips: slopes are of clipped scores, or weighted.
+ */
+void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen, bool clips);
 /* run->theta <- where the score leads, by the prior and the slope, at most 1.5 in any coordinate. */
 void tacit_program_step(tacit_program_run_t *run, tacit_public_t *public, const tacit_program_seen_t *seen);
 
@@ -174,6 +176,7 @@ TACIT_MUST_USE tacit_status_t tacit_program_check(const tacit_noise_aware_settin
 double tacit_program_multiplier(const tacit_noise_aware_settings_t *settings, tacit_aware_centred_kind_t kind,
                                 size_t round); /* slopes: looks first */
 double tacit_program_clip(const tacit_noise_aware_settings_t *settings, double n, size_t point);
+double tacit_program_open_clip(const tacit_noise_aware_settings_t *settings);
 double tacit_program_most(const tacit_noise_aware_settings_t *settings, double n, size_t round);
 double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *settings,
                                        tacit_program_banded_kind_t kind);

@@ -28,12 +28,14 @@ static const double share_more_slopes = 0.01,
                     share_banded_of_many[TACIT_PROGRAM_N_BANDED] = {0.01, 0.03, 0.02, 0.04, 0.10, 0.31};
 
 /*
- * Clips grow until their noise is this share of a sampling sd, and of a record's information; and their
- * least, in units of sqrt(d) and d. Far away a long score misleads: only at the last points do clips grow.
- * At the last two nothing is clipped: slopes there are of scores up to this length.
+ * Clips grow until their noise is this share of a sampling sd, and of a record's information (of twice as
+ * much while they are narrow); and their least, in units of sqrt(d) and d. Far away a long score misleads:
+ * only at the last points do clips of scores grow. At the last two nothing is clipped. Slopes are of scores
+ * up to this length everywhere: along a rare level records have long ones, and clipped they tell too little
+ * of it.
  */
-static const double noise_of_score = 0.3, noise_of_slope = 0.02;
-static const double least_clip = 2, least_most = 2.5, least_first = 4, open_clip = 64;
+static const double noise_of_score = 0.3, noise_of_slope = 0.1, most_noise_of_slope = 0.2;
+static const double least_clip = 2, least_most = 2.5, least_first = 4, wide_most = 8, open_clip = 64;
 enum { N_OPEN = 2 };
 
 /* Most noise of the last slope, of a record's information, and of the core of the last scores, of a sampling
@@ -63,10 +65,14 @@ double tacit_program_of_squares(const tacit_noise_aware_settings_t *s) {
   return s->relation == TACIT_RELATION_SUBSTITUTE ? sqrt(2) : 1;
 }
 
+double tacit_program_open_clip(const tacit_noise_aware_settings_t *s) {
+  return open_clip * sqrt((double)s->records->dim);
+}
+
 double tacit_program_clip(const tacit_noise_aware_settings_t *s, double n, size_t point) {
   double root = sqrt((double)s->records->dim);
   if (point >= TACIT_PROGRAM_CENTRED) {
-    return open_clip * root;
+    return tacit_program_open_clip(s);
   }
   double noise = 1.25 * tacit_aware_factor(s) * tacit_program_multiplier(s, TACIT_CENTRED_SCORE, point);
   return point + N_OPEN < TACIT_PROGRAM_CENTRED ? least_clip * root
@@ -74,10 +80,9 @@ double tacit_program_clip(const tacit_noise_aware_settings_t *s, double n, size_
 }
 
 double tacit_program_most(const tacit_noise_aware_settings_t *s, double n, size_t round) {
-  double least = (round == 0 ? least_first : least_most) * (double)s->records->dim;
-  return fmax(least,
-              noise_of_slope * n /
-                  (tacit_program_of_squares(s) * tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, round)));
+  double d = (double)s->records->dim, least = (round == 0 ? least_first : least_most) * d;
+  double unit = n / (tacit_program_of_squares(s) * tacit_program_multiplier(s, TACIT_CENTRED_SLOPE, round));
+  return fmax(fmax(least, noise_of_slope * unit), fmin(wide_most * d, most_noise_of_slope * unit));
 }
 
 /* Where the number of units is private, the last scores give up what that costs. */
