@@ -264,7 +264,7 @@ assert "--rows N" in run("synthesize", "private-number", "--out", "no.csv", stat
 run("synthesize", "private-number", "--rows", 10, "--out", "ten.csv")
 run("refit", "private-number", "--out", "private-again")
 same("private-number", "private-again", "draws-1.csv", "privacy.json")
-fit("bend", "f.csv", "d.yaml", "y ~ I((x - 4)^2) + k")
+fit("bend", "f.csv", "d.yaml", "y ~ I((x - 4)^2) + k", "bernoulli", "--seed", 7)
 assert "column 'x' cannot be made" in run("synthesize", "bend", "--out", "no.csv", status=2)
 fit("line", "f.csv", "d.yaml", "x ~ k", "gaussian", "--epsilon", 20, "--seed", 7)
 run("synthesize", "line", "--sets", 2, "--out", "line.csv")
