@@ -94,6 +94,14 @@ def of_ab(column, draw, n=8000):
     return "y ~ a + b", {"a": number(-4, 4), "b": BINARY, "y": column}, lambda r: [{"a": a, "b": b, "y": draw(r, 1 + .4 * a - .2 * b, a)} for a, b in ab(r, n)]
 
 
+def of_rare(column, draw, share, n=10000):
+    """As of_ab, and two levels that few records have: c, a share of them, and h, half of that."""
+    def rows(r):
+        made = [(*of, int(r.random() < share), int(r.random() < share / 2)) for of in ab(r, n)]
+        return [{"a": a, "b": b, "c": c, "h": h, "y": draw(r, 1 + .4 * a - .2 * b + .4 * c - .3 * h, a)} for a, b, c, h in made]
+    return "y ~ a + b + c + h", {"a": number(-4, 4), "b": BINARY, "c": BINARY, "h": BINARY, "y": column}, rows
+
+
 def of_x(formula, column, draw, n=8000):
     """Records of one skewed feature x; draw(r, mean)."""
     def rows(r):
@@ -159,6 +167,9 @@ KINDS = {
     "student": ("student", RIGHT, *of_ab(REAL, lambda r, e, a: clip(e + student(r, 4), -30, 30), 20000)),
     "student-of-skewed": ("student", WRONG, *of_ab(REAL, lambda r, e, a: clip(e + r.expovariate(1) - 1, -30, 30), 20000)),
     "negbinomial-of-curve": ("negbinomial", WRONG, *of_ab(integer(0, 120), lambda r, e, a: min(120, overdispersed(r, math.exp(e + .25 * a * a - .3), 2)))),
+    "rare-negbinomial": ("negbinomial", RIGHT, *of_rare(integer(0, 80), lambda r, e, a: min(80, overdispersed(r, math.exp(e), 2)), .06)),
+    "rare-gamma": ("gamma", RIGHT, *of_rare(TIME, lambda r, e, a: time(r.gammavariate(2, math.exp(e) / 2)), .1)),
+    "rare-weibull-of-lognormal": ("weibull", WRONG, *of_rare(TIME, lambda r, e, a: time(r.lognormvariate(e - .5, 1)), .1)),
     "groups-negbinomial": ("negbinomial", RIGHT, *of_groups("y ~ a + b + (1 | g)", integer(0, 120), lambda r, e, a: min(120, overdispersed(r, math.exp(e), 2)))),
     "groups-gamma-slopes": ("gamma", RIGHT, *of_groups("y ~ a + b + (1 + a | g)", TIME, lambda r, e, a: time(r.gammavariate(2, math.exp(e) / 2)), 20000, 6)),
     "groups-gamma-of-lognormal": ("gamma", WRONG, *of_groups("y ~ a + b + (1 | g)", TIME, lambda r, e, a: time(r.lognormvariate(e - .5, 1)))),
