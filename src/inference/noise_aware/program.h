@@ -25,7 +25,6 @@ typedef struct tacit_program_metric {
   double whiten[MATRIX];      /* A */
   double unknown[PARAMETERS]; /* prior variance of element (j, k) of a record's information is unknown_j
                                  unknown_k */
-  double theta[PARAMETERS];   /* t that it was made at */
 } tacit_program_metric_t;
 
 /* What was released at a point, in its coordinates. */
@@ -138,9 +137,8 @@ TACIT_MUST_USE tacit_status_t tacit_program_learn_last(tacit_program_run_t *run,
  * is_first: nothing was released before. */
 void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first,
                         tacit_program_seen_t *seen);
-/* seen->steep and the metric <- by seen->slope and doubt. clips: slopes are of clipped scores, or weighted.
- */
-void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen, bool clips);
+/* seen->steep and the metric <- by seen->slope and doubt. */
+void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen);
 /* run->theta <- where the score leads, by the prior and the slope, at most 1.5 in any coordinate. */
 void tacit_program_step(tacit_program_run_t *run, tacit_public_t *public, const tacit_program_seen_t *seen);
 

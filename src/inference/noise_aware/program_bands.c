@@ -72,7 +72,7 @@ static void set_slope(tacit_program_run_t *run, tacit_program_seen_t *seen, cons
   }
   seen->slope_sd = sqrt(doubt);
   seen->worst = 1;
-  tacit_program_turn(run, seen, false);
+  tacit_program_turn(run, seen);
 }
 
 /* said (bands) <- units in each if the program is right, by public records that are weighted as slopes tell;

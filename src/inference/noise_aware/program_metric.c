@@ -8,10 +8,9 @@
 /*
  * Least eigenvalue of a metric, in sds of its noise and sqrt(d); what the information changes by from point
  * to point; no step moves a coordinate by more, nor so far that a record tells so many times as much, or as
- * little; least level of a slope; how surely an axis is known, of which no less is taken to be told than was.
+ * little; least level of a slope.
  */
-static const double least_known = 0.7, drift = 0.1, most_step = 1.5, most_change = 3, least_level = 0.05,
-                    rather_known = 0.3;
+static const double least_known = 0.7, drift = 0.1, most_step = 1.5, most_change = 3, least_level = 0.05;
 
 enum { N_HALVINGS = 6 };
 
@@ -46,66 +45,23 @@ static void weigh(tacit_program_run_t *run, const double *released, bool is_firs
   }
 }
 
-/* slope (d, d) <- what records that are nobody's tell at theta, in the coordinates of a point. */
-static void tell(tacit_public_t *public, const tacit_program_seen_t *seen, const double *theta,
-                 double *slope) {
-  const tacit_centred_point_t point = {theta, seen->whiten, seen->clip, seen->most, TACIT_PROGRAM_SIMULATED,
-                                       1};
-  tacit_public_slope(public, &point, slope);
-}
-
-static double along(size_t d, const double *matrix, const double *vectors, size_t j) {
-  double sum = 0;
-  for (size_t i = 0; i < d * d; i++) {
-    sum += vectors[i / d * d + j] * matrix[i] * vectors[i % d * d + j];
-  }
-  return sum;
-}
-
-/*
- * least (d) <- what a record is taken to tell at least along axis j, where that was known at the last point:
- * as much as there, times what records that are nobody's say that it changes by. Long scores are those of few
- * records, as of a rare level: clipped or weighted they tell too little, and coordinates would be made longer
- * for it at each look.
- */
-static void find_least(tacit_program_run_t *run, const tacit_program_seen_t *seen, const double *vectors,
-                       double *least) {
-  size_t d = run->parameters->dim;
-  double before[MATRIX], now[MATRIX];
-  tell(&run->public, seen, run->metric.theta, before);
-  tell(&run->public, seen, seen->theta, now);
-  for (size_t j = 0; j < d; j++) {
-    double unknown = 0, was = along(d, before, vectors, j), is = along(d, now, vectors, j);
-    for (size_t i = 0; i < d; i++) {
-      unknown += pow(vectors[i * d + j] * run->metric.unknown[i], 2);
-    }
-    bool is_known = unknown < rather_known * rather_known && was > 0 && is > 0;
-    least[j] = is_known ? fmin(is / was, 1) : 0;
-  }
-}
-
 /* The next coordinates: along the axes of what is known now, in units of it, as large at least as its noise.
  */
-void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen, bool clips) {
+void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen) {
   size_t d = run->parameters->dim;
-  double copy[MATRIX], values[PARAMETERS], vectors[MATRIX], before[MATRIX], least[PARAMETERS] = {0},
-                                                                            units[PARAMETERS];
+  double copy[MATRIX], values[PARAMETERS], vectors[MATRIX], before[MATRIX];
   memcpy(copy, seen->slope, d * d * sizeof *copy);
   memcpy(before, seen->whiten, d * d * sizeof *before);
   tacit_eigen(d, copy, values, vectors);
-  if (clips) {
-    find_least(run, seen, vectors, least);
-  }
   for (size_t j = 0; j < d; j++) {
     double noise2 = 0;
     for (size_t i = 0; i < d; i++) {
       noise2 += vectors[i * d + j] * vectors[i * d + j] * seen->doubt[i * d + i];
     }
-    values[j] = fmax(values[j], fmax(least_known * sqrt((double)d * noise2), 1e-9 * run->n));
-    units[j] = fmax(values[j] / run->n, least[j]);
-    run->metric.unknown[j] = fmin(1, hypot(sqrt(noise2) / (run->n * units[j]), drift));
+    double value = fmax(values[j], fmax(least_known * sqrt((double)d * noise2), 1e-9 * run->n));
+    run->metric.unknown[j] = fmin(1, hypot(sqrt(noise2) / value, drift));
+    values[j] = value;
   }
-  memcpy(run->metric.theta, seen->theta, sizeof seen->theta);
   for (size_t i = 0; i < d * d; i++) {
     double sum = 0, next = 0;
     for (size_t k = 0; k < d; k++) {
@@ -113,21 +69,33 @@ void tacit_program_turn(tacit_program_run_t *run, tacit_program_seen_t *seen, bo
       next += vectors[k * d + i / d] * before[k * d + i % d];
     }
     seen->steep[i] = sum;
-    run->metric.whiten[i] = next / sqrt(units[i / d]);
+    run->metric.whiten[i] = next / sqrt(values[i / d] / run->n);
   }
 }
 
 void tacit_program_look(tacit_program_run_t *run, const double *released, bool is_first,
                         tacit_program_seen_t *seen) {
   weigh(run, released, is_first, seen);
-  tacit_program_turn(run, seen, true);
+  tacit_program_turn(run, seen);
+}
+
+/* slope (d, d) <- what records that are nobody's tell at t + share step. */
+static void tell(tacit_public_t *public, const tacit_program_seen_t *seen, double share, const double *step,
+                 double *slope) {
+  double theta[PARAMETERS];
+  for (size_t j = 0; j < public->d; j++) {
+    theta[j] = seen->theta[j] + share * step[j];
+  }
+  const tacit_centred_point_t point = {theta, seen->whiten, seen->clip, seen->most, TACIT_PROGRAM_SIMULATED,
+                                       1};
+  tacit_public_slope(public, &point, slope);
 }
 
 /* How far to go: what records tell must not become another thing on the way. */
 static double find_share(tacit_public_t *public, const tacit_program_seen_t *seen, const double *step) {
   size_t d = public->d;
-  double here[MATRIX], inverse[MATRIX], there[MATRIX], theta[PARAMETERS], share = 1;
-  tell(public, seen, seen->theta, here);
+  double here[MATRIX], inverse[MATRIX], there[MATRIX], share = 1;
+  tell(public, seen, 0, step, here);
   for (size_t j = 0; j < d; j++) {
     here[j * (d + 1)] *= 1 + 1e-6;
     here[j * (d + 1)] += 1e-9;
@@ -137,10 +105,7 @@ static double find_share(tacit_public_t *public, const tacit_program_seen_t *see
   }
   tacit_invert_lower(d, here, inverse);
   for (int i = 0; i < N_HALVINGS; i++, share *= 0.5) {
-    for (size_t j = 0; j < d; j++) {
-      theta[j] = seen->theta[j] + share * step[j];
-    }
-    tell(public, seen, theta, there);
+    tell(public, seen, share, step, there);
     if (tacit_program_ratios_between(d, inverse, there, 1 / most_change, most_change)) {
       break;
     }
