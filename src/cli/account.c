@@ -1,7 +1,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/account.h"
 #include "base/error.h"
@@ -320,7 +319,7 @@ static int solve(const cli_args_t *args, const request_t *request, const char *w
 /* All or none: what is there already is seen before the first is written. */
 static bool are_new(const cli_args_t *args, const char *const *paths, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (paths[i] != NULL && access(paths[i], F_OK) == 0) {
+    if (paths[i] != NULL && tacit_file_exists(paths[i])) {
       cli_error(args, "%s exists and is not overwritten: choose another name or remove it", paths[i]);
       return false;
     }

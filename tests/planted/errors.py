@@ -251,7 +251,7 @@ ERRORS = [
     ("numbers are read back as they were", "src/task/report/number.c", "while (digits++ < 17 &&", "while (digits++ < 15 &&", ["report-text"]),
     ("a report says that a seeded run protects nobody", "src/task/fit/statement.c", "bool is_private = tacit_curator_is_private(fit->curator);",
      "bool is_private = !fit->is_exposed;", ["fit-run"]),
-    ("nothing is overwritten", "src/task/settings/table.c", "if (lstat(out, &info) == 0) {", "if (lstat(out, &info) == 0 && out[0] == 0) {", ["fit-settings", "fit-run"]),
+    ("nothing is overwritten", "src/task/settings/table.c", "if (tacit_file_exists(out)) {", "if (tacit_file_exists(out) && out[0] == 0) {", ["fit-settings", "fit-run"]),
     ("a release that was tampered with is refused", "src/task/fit/kept.c", "return status != TACIT_ERR_BUDGET ? status\n", "return status != TACIT_ERR_BUDGET || budget != NULL ? TACIT_OK\n",
      ["fit-kept", "cli-releases"]),
     # ---- refusals, and planning without a crash

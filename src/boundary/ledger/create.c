@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "ledger/ledger_internal.h"
@@ -29,11 +29,10 @@ static tacit_status_t exists(const char *path, const char *ending, tacit_error_t
 /* SQLite would take a log or a journal that another ledger of this name left behind for this one's. */
 static tacit_status_t check_absent(const char *path, tacit_error_t *err) {
   static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-  struct stat info;
   for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
     tacit_text_t name = {0};
     tacit_text_printf(&name, "%s%s", path, endings[i]);
-    bool is_there = !name.failed && lstat(name.data, &info) == 0, failed = name.failed;
+    bool is_there = !name.failed && tacit_file_exists(name.data), failed = name.failed;
     tacit_text_clear(&name);
     if (failed) {
       return tacit_error_memory(err);

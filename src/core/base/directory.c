@@ -36,11 +36,6 @@ static tacit_status_t exists(const tacit_directory_t *dir, tacit_error_t *err) {
                          dir->path.data);
 }
 
-static bool is_there(const char *path) {
-  struct stat info;
-  return lstat(path, &info) == 0;
-}
-
 static tacit_status_t make_temporary(tacit_directory_t *dir, tacit_error_t *err) {
   for (int attempt = 0; attempt < TACIT_MAX_ATTEMPTS; attempt++) {
     if (!tacit_temporary_name(&dir->temporary, dir->path.data, attempt)) {
@@ -180,7 +175,7 @@ tacit_status_t tacit_directory_begin(tacit_directory_t *dir, const char *path, b
   if (status != TACIT_OK) {
     return status;
   }
-  if (is_there(dir->path.data)) {
+  if (tacit_file_exists(dir->path.data)) {
     return exists(dir, err);
   }
   sweep(dir);
@@ -402,7 +397,7 @@ tacit_status_t tacit_directory_commit(tacit_directory_t *dir, tacit_error_t *err
     return status;
   }
   /* rename would replace an empty directory that appeared meanwhile. */
-  if (is_there(dir->path.data)) {
+  if (tacit_file_exists(dir->path.data)) {
     return exists(dir, err);
   }
   if (rename(dir->temporary.data, dir->path.data) != 0) {

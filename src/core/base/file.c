@@ -24,6 +24,11 @@ static tacit_status_t write_all(int fd, const char *bytes, size_t n) {
   return TACIT_OK;
 }
 
+bool tacit_file_exists(const char *path) {
+  struct stat info;
+  return lstat(path, &info) == 0;
+}
+
 bool tacit_temporary_name(tacit_text_t *name, const char *path, int attempt) {
   name->length = 0;
   tacit_text_printf(name, attempt == 0 ? "%s.tmp-%ld" : "%s.tmp-%ld-%d", path, (long)getpid(), attempt);
@@ -61,8 +66,7 @@ static int give_name(const char *temporary, const char *path, bool may_replace) 
     unlink(temporary);
     return 0;
   }
-  struct stat info;
-  if (!may_replace && (errno == EEXIST || lstat(path, &info) == 0)) { /* else a file system without links */
+  if (!may_replace && (errno == EEXIST || tacit_file_exists(path))) { /* else a file system without links */
     return EEXIST;
   }
   return rename(temporary, path) == 0 ? 0 : errno;

@@ -15,6 +15,8 @@ TACIT_MUST_USE tacit_status_t tacit_file_write(const char *path, const char *byt
 /* The same; TACIT_ERR_EXISTS if there is anything of that name. */
 TACIT_MUST_USE tacit_status_t tacit_file_create(const char *path, const char *bytes, size_t n,
                                                 tacit_error_t *err);
+/* Is there anything of that name, a link that leads nowhere included? */
+bool tacit_file_exists(const char *path);
 /* A temporary name of this process beside path; a number is added where a process of the same id once left
  * one behind. False: no memory. */
 enum { TACIT_MAX_ATTEMPTS = 100 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "settings/settings.h"
 
@@ -493,7 +494,7 @@ tacit_status_t tacit_settings_check_out(const tacit_settings_t *settings, bool i
     return tacit_error_set(err, TACIT_ERR_ARGUMENT, "out",
                            "--out %s names a folder, and the results are one file: give it a name", out);
   }
-  if (lstat(out, &info) == 0) {
+  if (tacit_file_exists(out)) {
     return tacit_error_set(err, TACIT_ERR_EXISTS, "out", "%s exists: choose another --out, or remove it",
                            out);
   }
