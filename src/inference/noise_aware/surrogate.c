@@ -49,7 +49,7 @@ static tacit_status_t weigh_rare_values(const tacit_builder_t *b, tacit_error_t 
   for (size_t k = 0; k < s->n_rows; k++) {
     s->weight[k] = 1 / (double)s->n_rows;
   }
-  for (size_t i = 0; i < N_SWEEPS * 2 * b->d; i++) {
+  for (size_t i = 0; i < 2 * b->d * N_SWEEPS; i++) {
     size_t g = i % (2 * b->d);
     bool is_asked = g >= b->d || (g > 0 && tacit_shape_is_two_valued(&b->shape, g - 1));
     if (is_asked && tacit_rare_rows(&rows, g, is_in)) {
