@@ -264,7 +264,8 @@ static void test_glm_priors_follow_scales(void **state) {
                     tacit_prior_log_density(&a, 2, NULL) + tacit_prior_log_density(&b, -3, NULL) +
                     tacit_prior_log_density(&user.prior, 1.5, NULL);
   assert_close(model.parameters.log_prior(model.parameters.ctx, theta, NULL), expected, 1e-12);
-  const tacit_feature_scale_t scales[] = {{0, 0, 0}, {0.9, 0.9, 0.9}, {0.4, 0.25, 0.5}, {-0.1, 0.3, 0.1}};
+  const tacit_feature_scale_t scales[] = {
+      {0, 0, 0, 0}, {0.9, 0.9, 0.9, 0}, {0.4, 0.25, 0.5, 0}, {-0.1, 0.3, 0.1, 0}};
   tacit_model_scale_priors(&model, scales, TACIT_PRIOR_BASIS_RELEASED);
   a = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 7, 0, 1.25 / 0.2};
   b = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 7, 0, 1.25 * 1.5 / 0.25};
@@ -282,6 +283,37 @@ static void test_glm_priors_follow_scales(void **state) {
   tacit_prior_view_t view;
   assert_true(tacit_parameters_prior(&model.parameters, 1, &view) && view.prior.kind == TACIT_PRIOR_NORMAL &&
               view.source.basis == TACIT_PRIOR_BASIS_TYPICAL);
+  tacit_model_clear(&model);
+  tacit_design_free(design);
+  tacit_schema_free(schema);
+}
+
+/* Of a gaussian by the effect of one sd: half the difference between levels is more where one is rare, and
+ * not above what it is where nothing is known. */
+static void test_priors_of_a_gaussian_follow_effects(void **state) {
+  (void)state;
+  static const char text[] = "columns:\n  y: {type: numeric, lower: -1, upper: 1}\n  even: {type: binary}\n"
+                             "  rare: {type: binary}\n  b: {type: numeric, lower: -1, upper: 1}\n";
+  tacit_error_t err;
+  tacit_schema_t *schema;
+  tacit_design_t *design;
+  tacit_glm_settings_t settings = {.family = TACIT_FAMILY_GAUSSIAN};
+  assert_ok(tacit_schema_parse(&schema, text, sizeof text - 1, "test", &err), err);
+  assert_ok(tacit_design_new(&design, "y ~ even + rare + b", schema, TACIT_FAMILY_GAUSSIAN, &err), err);
+  tacit_model_t model = model_testing_model(design, &settings);
+  const double effects[] = {0, 0.5},
+               wanted[][3] = {{1.25, 1.25, 1.25 * 1.5 / 0.25}, {0.5 / 0.8, 1.25, 0.5 * 1.5 / 0.25}};
+  for (size_t e = 0; e < 2; e++) {
+    const tacit_feature_scale_t scales[] = {
+        {0, 0.2, 0, effects[e]}, {0.6, 0.8, 0, 0}, {-0.97, 0.24, 0, 0}, {0, 0.25, 0.5, 0}};
+    tacit_model_scale_priors(&model, scales, TACIT_PRIOR_BASIS_RELEASED);
+    for (size_t j = 0; j < 3; j++) {
+      tacit_prior_view_t view;
+      assert_true(tacit_parameters_prior(&model.parameters, 1 + j, &view));
+      assert_close(view.prior.scale, 0.2 * wanted[e][j], 1e-12);
+      assert_close(view.prior.df, 3, 0);
+    }
+  }
   tacit_model_clear(&model);
   tacit_design_free(design);
   tacit_schema_free(schema);
@@ -359,6 +391,7 @@ int main(void) {
       cmocka_unit_test(test_glm_prior_on_original_scale_is_that_of_the_report),
       cmocka_unit_test(test_glm_default_priors),
       cmocka_unit_test(test_glm_priors_follow_scales),
+      cmocka_unit_test(test_priors_of_a_gaussian_follow_effects),
       cmocka_unit_test(test_glm_settings_are_checked),
       cmocka_unit_test(test_glm_every_failing_allocation_is_an_error),
   };

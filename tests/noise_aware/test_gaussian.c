@@ -86,6 +86,14 @@ static void test_counts_tell_where_features_are(void **state) {
   tacit_location_t at = tacit_locate_feature(n_cells, counts, 20, n);
   assert_true(at.sd > 0.24 && at.sd < 0.8); /* the first moments tell the rest */
   assert_close(at.mean, -0.8, 0.25);
+  counts[0] =
+      0.9 * n; /* nine in ten; of the others half stand out, and noise takes from what is beyond them */
+  counts[n_cells / 2] = 0.08 * n;
+  for (size_t i = 3 * n_cells / 4; i < n_cells; i++) {
+    counts[i] = -0.01 * n;
+  }
+  at = tacit_locate_feature(n_cells, counts, 0.012 * n, n);
+  assert_true(at.sd > 0.3); /* their sd is .5 */
   at = tacit_locate_two_valued(0.3 * n, 20, n);
   assert_close(at.mean, 2 * 0.3 - 1, 0.02);
   assert_close(at.sd, 2 * sqrt(0.3 * 0.7), 0.02);
@@ -111,6 +119,7 @@ static void test_the_density_is_highest_at_the_truth(void **state) {
                                   .parameters = &parameters,
                                   .scale = 0.2,
                                   .square_var = 1e-6,
+                                  .before = {.var = INFINITY},
                                   .location = {.sd = 0.2, .log_error = 1}};
   for (size_t i = 0; i < d; i++) {
     p->moments[i * d + i] = p->factor[i * d + i] = 1;
@@ -135,6 +144,37 @@ static void test_the_density_is_highest_at_the_truth(void **state) {
   const double beyond[d + 1] = {1, 1, 1, 0};
   assert_false(tacit_linear_unmap(p, beyond, theta));
   assert_true(tacit_linear_log_density(p, beyond) < -1e300);
+  free(p);
+}
+
+/* What was known before is a t of each direction, but of that of a rare level. */
+static void test_what_was_known_before_counts(void **state) {
+  (void)state;
+  enum { d = 3 };
+  const tacit_parameters_t parameters = {.dim = d, .log_prior = flat_prior};
+  const double point[d] = {0.1, -0.3, 0.2};
+  tacit_linear_posterior_t *p = calloc(1, sizeof *p);
+  *p = (tacit_linear_posterior_t){.d = d,
+                                  .dim = d,
+                                  .parameters = &parameters,
+                                  .known_sd = 0.1,
+                                  .scale = 0.2,
+                                  .before = {.var = INFINITY, .slope_var = 0.5, .is_rare = {0, 0, true}},
+                                  .location = {.sd = 0.2, .log_error = 1}};
+  double gamma[d], square = 0, length = 0;
+  for (size_t i = 0; i < d; i++) {
+    p->moments[i * d + i] = p->factor[i * d + i] = p->before.factor[i * d + i] = p->cov[i * d + i] = 1;
+    p->before.slope[i * d + i] = 2;
+    p->before.theta[i] = 0.05;
+    p->before.response[i] = 0.1 * (double)(i + 1);
+    gamma[i] = 0.2 * point[i] - 0.05; /* theta is scale gamma: theta_1 is 0, and L is 1 */
+    square += i < 2 ? pow(p->before.response[i] - 2 * gamma[i], 2) : 0;
+    length += gamma[i] * gamma[i];
+  }
+  double without = tacit_linear_log_density(p, point), var = 0.01 + 0.5 * length;
+  p->before.var = 0.01;
+  assert_close(tacit_linear_log_density(p, point) - without, -3.5 * log1p(square / (5 * var)) - log(var),
+               1e-9);
   free(p);
 }
 
@@ -180,6 +220,7 @@ int main(void) {
                                      cmocka_unit_test(test_a_histogram_tells_where_the_response_is),
                                      cmocka_unit_test(test_counts_tell_where_features_are),
                                      cmocka_unit_test(test_the_density_is_highest_at_the_truth),
+                                     cmocka_unit_test(test_what_was_known_before_counts),
                                      cmocka_unit_test(test_priors_count_where_their_coefficients_are)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -441,7 +441,7 @@ static void test_priors_pull_together(void **state) {
   tacit_model_t model;
   simulation_model(&s, &model); /* priors normal(0, 2.5) */
   const double mean[d] = {0, 2, 2}, cov[d * d] = {1, 0, 0, 0, 0.36, 0.324, 0, 0.324, 0.36};
-  const tacit_feature_scale_t scales[d] = {{0, 1, 0}, {0, 0.5, 0}, {0, 0.5, 0}};
+  const tacit_feature_scale_t scales[d] = {{0, 1, 0, 0}, {0, 0.5, 0, 0}, {0, 0.5, 0, 0}};
   tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
   tacit_evidence_t evidence;
   settings.family = TACIT_FAMILY_BERNOULLI;

@@ -65,7 +65,7 @@ static void open_sites(sites_t *of, size_t n_sites, size_t n, double epsilon, ta
     s->rho = tacit_budget_rho(budget) * (1 - 1e-9);
     s->n_chains = 2;
     s->n_warmup = 200;
-    s->n_draws = 1500;
+    s->n_draws = 4000;
     s->releases = &of->releases[i];
     s->key[0] = (unsigned char)i;
     assert_ok(tacit_noise_aware_fit(curator, &of->model.parameters, s, &of->alone[i], &err), err);

@@ -45,7 +45,8 @@ void tacit_surrogate_scales(const tacit_surrogate_t *surrogate, tacit_feature_sc
     double mean, variance, uncertainty;
     measure(surrogate, j, &mean, &variance, &uncertainty);
     variance = fmax(fmax(variance, uncertainty), 1e-6);
-    scales[j] = (tacit_feature_scale_t){mean, sqrt(variance), uncertainty / variance};
+    scales[j] =
+        (tacit_feature_scale_t){.mean = mean, .sd = sqrt(variance), .relative_error = uncertainty / variance};
   }
 }
 

@@ -124,7 +124,7 @@ static tacit_status_t begin_again(const tacit_aware_provider_t *of, tacit_aware_
 
 void tacit_aware_pool_scales(tacit_aware_fit_t *fit) {
   for (size_t j = 0; j < fit->common.d; j++) {
-    double units = 0, mean = 0, square = 0, doubt = 0;
+    double units = 0, mean = 0, square = 0, doubt = 0, effect = 0;
     for (size_t i = 0; i < fit->n; i++) {
       const tacit_feature_scale_t *s = &fit->sites[i].scales[j];
       double n = fit->sites[i].count.n, variance = s->sd * s->sd,
@@ -133,11 +133,15 @@ void tacit_aware_pool_scales(tacit_aware_fit_t *fit) {
       mean += n * s->mean;
       square += n * (variance + s->mean * s->mean);
       doubt += uncertainty * uncertainty;
+      effect = fmax(effect, s->effect);
     }
     mean /= units;
     double variance = square / units - mean * mean;
-    fit->scales[j] = (tacit_feature_scale_t){mean, sqrt(fmax(variance, 0)),
-                                             variance > 0 ? sqrt(doubt) / units / variance : 0};
+    fit->scales[j] =
+        (tacit_feature_scale_t){.mean = mean,
+                                .sd = sqrt(fmax(variance, 0)),
+                                .relative_error = variance > 0 ? sqrt(doubt) / units / variance : 0,
+                                .effect = effect};
   }
 }
 

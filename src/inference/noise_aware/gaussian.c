@@ -52,6 +52,17 @@ static void add_least_squares(const tacit_gaussian_t *g, double sigma, double *p
 }
 
 /*
+ * Somewhat more than slopes of d - 1 features that together explain what moments of whitened rows say, their
+ * error included, in sds of the response. Where features are independent each has that root mean square; not
+ * below what a small effect is, so that a slope beside others of no effect is not denied.
+ */
+static double usual_effect(const tacit_gaussian_t *g, double response_sd) {
+  const double wider = 1.25, least = 0.2, most = 1.25;
+  double found = sqrt(g->explained / fmax((double)g->d - 1, 1)) / response_sd;
+  return fmin(fmax(wider * found, least), most);
+}
+
+/*
  * Everything but draws. By how many rows units have goes the weight of residuals beside scores, whose mean
  * square is d times something between `kept`, of independent rows, and 1, of rows that are alike: d times the
  * root of that. A larger weight costs coefficients, a smaller one the mean square of residuals.
@@ -81,8 +92,9 @@ static tacit_status_t learn_features(tacit_aware_site_t *site, tacit_error_t *er
     TACIT_THEN(status, steps[i](g, err));
   }
   const tacit_location_t *at = &g->location;
-  site->scales[0] = (tacit_feature_scale_t){at->mean, fmin(1, sqrt(at->sd * at->sd + 2 * at->square_error)),
-                                            at->mean_error};
+  double sd = fmin(1, sqrt(at->sd * at->sd + 2 * at->square_error));
+  site->scales[0] = (tacit_feature_scale_t){
+      .mean = at->mean, .sd = sd, .relative_error = at->mean_error, .effect = usual_effect(g, sd)};
   site->mean_noise = g->mean_noise;
   site->eigenvalue = g->eigenvalue;
   return status;
@@ -258,7 +270,7 @@ static tacit_status_t draw_moments(tacit_aware_site_t *site, tacit_rng_t *rng, d
   tacit_status_t status = learn_features(site, err);
   if (status == TACIT_OK) {
     double second[D * D];
-    site->scales[0] = (tacit_feature_scale_t){0, 0, 0};
+    site->scales[0] = (tacit_feature_scale_t){0};
     draw_second(g, rng, second);
     tacit_shape_from(&(tacit_shape_t){.p = g->d - 1, .mean = mean, .cov = cov}, second);
   }

@@ -68,6 +68,18 @@ tacit_location_t tacit_locate_two_valued(double count, double noise_sd, double n
 /* ---- gaussian_posterior.c ---- */
 
 /*
+ * What joint moments of whitened rows, weighted and residuals clamped, tell of the fit: response - slope
+ * gamma, gamma = L' (theta - theta_0), has variance `var` + `slope_var` |gamma|^2 in each direction, what
+ * clamp and weights may move included. Of columns of a rare level, whose rows have the least weight, nothing
+ * is told; var INFINITY: of none.
+ */
+typedef struct tacit_linear_before {
+  double slope[GAUSSIAN_MAX * GAUSSIAN_MAX], response[GAUSSIAN_MAX], var, slope_var;
+  double factor[GAUSSIAN_MAX * GAUSSIAN_MAX], theta[GAUSSIAN_MAX]; /* L, theta_0 */
+  bool is_rare[GAUSSIAN_MAX];
+} tacit_linear_before_t;
+
+/*
  * What the posterior is made of, gamma = L' (theta - theta_1) / s_1:
  *
  *     T ~ N(N gamma, C + V_N(gamma)),   S ~ N(t^2, v_S),   t^2 = sigma^2 + gamma' N gamma
@@ -86,6 +98,7 @@ typedef struct tacit_linear_posterior {
   double square, square_var;            /* S, the mean of r^2, and v_S */
   tacit_location_t location;
   double centre[GAUSSIAN_MAX]; /* L' theta_1: fitted values are (centre + scale gamma) . u */
+  tacit_linear_before_t before;
   double work[2 * GAUSSIAN_MAX * GAUSSIAN_MAX + 4 * GAUSSIAN_MAX];
 } tacit_linear_posterior_t;
 
@@ -143,6 +156,7 @@ typedef struct tacit_gaussian {
   double expected[GAUSSIAN_MAX];     /* mean squares of whitened features, as far as they are known before */
   double expected_var[GAUSSIAN_MAX]; /* relative, as far as it is that of a count */
   double theta[GAUSSIAN_MAX], scale; /* a fit, and the sd of residuals from it, its own error included */
+  double explained;                  /* variance of its fitted values, its own error included */
   double entry_var; /* of the whitened moments' entries off the diagonal, on it twice that, by noise alone */
   double mean_noise, eigenvalue;     /* as of tacit_aware_common_t */
   tacit_feature_scale_t *scales;     /* (d): the site's */
@@ -150,7 +164,6 @@ typedef struct tacit_gaussian {
   tacit_band_split_t row_bands, score_bands;
   tacit_band_tails_t tails;
   double reach;        /* length of a usual row's score with a residual at the bound */
-  double square_error; /* relative error of S by what was seen */
   tacit_linear_posterior_t posterior;
   tacit_linear_chain_t chain; /* of sites together: its point is that of the coefficients looked at last */
   double work[4 * GAUSSIAN_JOINT * GAUSSIAN_JOINT + 4 * GAUSSIAN_JOINT];

@@ -130,7 +130,8 @@ static tacit_status_t release_bands(tacit_gaussian_t *g, const tacit_aware_bande
 
 /*
  * Rows were whitened by moments of themselves, weighted: in the metric theirs, of all bands together, are
- * what is expected but for that release's noise and what weights hid, as lengths tell.
+ * what is expected but for that release's noise and what weights hid, as lengths tell: E tr N_0^-1 N is d (1
+ * + (d + 1) v) for entries of N_0 off by v.
  */
 static tacit_band_guess_t guess_moments(const tacit_gaussian_t *g) {
   const double coarse = 0.15, diagonal_off = 0.2,
@@ -143,7 +144,9 @@ static tacit_band_guess_t guess_moments(const tacit_gaussian_t *g) {
     variance += fmax(l->square[k] - l->mean[k] * l->mean[k], 0) * square * square;
     n += l->mean[k];
   }
-  double hidden = (double)g->d * fmax(fabs(trace / n - 1) - coarse - 2 * sqrt(variance) / n, 0);
+  double hidden =
+      (double)g->d *
+      fmax(fabs(trace / n - 1) - coarse - (double)(g->d + 1) * g->entry_var - 2 * sqrt(variance) / n, 0);
   return (tacit_band_guess_t){fmin(2 * g->entry_var + pow(diagonal_off + hidden, 2), 0.36),
                               fmin(g->entry_var + pow(off + 0.5 * hidden, 2), 0.16), g->expected,
                               g->expected_var};
@@ -277,7 +280,6 @@ static void set_square(tacit_gaussian_t *g) {
                             : fourth_power(&g->scores, n_cells) / fmax(fourth_power(&g->rows, g->rows.n), 1);
   fourth = fmax(fourth, (1 + g->kept) * p->square * p->square);
   p->square_var += (fourth - p->square * p->square) / g->n;
-  g->square_error = sqrt(p->square_var) / p->square;
   p->square_var += unseen_square_var(g);
 }
 
@@ -319,6 +321,19 @@ static void say_normal(const tacit_gaussian_t *g, double square, double *said) {
   }
 }
 
+/*
+ * Joint moments tell of records that fit: the less noise there is beside sampling, the less they are asked,
+ * and where there is none not at all.
+ */
+static void doubt_before(tacit_gaussian_t *g) {
+  double noise = 0, sampling = 0;
+  for (size_t j = 0; j < g->d; j++) {
+    noise += g->tails.core_var + g->tails.tail_cov[j * g->d + j];
+    sampling += g->tails.squares[j * g->d + j] / g->n;
+  }
+  g->posterior.before.var *= 1 + sampling / noise;
+}
+
 static tacit_status_t set_scores(tacit_gaussian_t *g, const double *released, double noise_sd,
                                  tacit_error_t *err) {
   tacit_linear_posterior_t *p = &g->posterior;
@@ -346,6 +361,7 @@ static tacit_status_t set_scores(tacit_gaussian_t *g, const double *released, do
     return tacit_error_set(err, TACIT_ERR_NUMERIC, "moments",
                            "moments of rows are not positive; this should not happen, please report it");
   }
+  doubt_before(g);
   memcpy(p->score, tails->sum, d * sizeof *p->score);
   bool is_sound = !TACIT_IS_PLANTED(TACIT_FAULT_NO_DISCREPANCY);
   for (size_t i = 0; i < d * d; i++) {
@@ -466,12 +482,11 @@ static double odd_squares(const tacit_gaussian_t *g, size_t b) {
  * Above 1 where one sd of a count's noise at the bounds would move coefficients by four of their sds; or
  * where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the
  * core, but for those of normal residuals, are half of all, or a part of them and the most of a coefficient's
- * variance is what is not known of them; or S is known badly, or rather badly and some of that variance is.
- * Measured: docs/theory.md, 18.9.
+ * variance is what is not known of them. Measured: docs/theory.md, 18.9.
  */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
   const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15,
-               error_some = 0.35, part_any = 0.35, error_most = 0.5, shift_most = 4;
+               shift_most = 4;
   double tail[MAX], sampling[MAX], part = 0, wider = 0, beyond = 0,
                                    square = g->posterior.square * mean_square_kept(g);
   if (!variances_of(g, g->tails.tail_cov, tail) || !variances_of(g, g->tails.squares, sampling)) {
@@ -487,9 +502,7 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
   }
   double tails =
       fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));
-  double error = g->square_error,
-         unknown = fmax(fmin(error / error_some, part / part_any), error / error_most);
-  return fmax(fmin(fmax(tails, unknown), wider / wider_most), unseen_shift(g) / shift_most);
+  return fmax(fmin(tails, wider / wider_most), unseen_shift(g) / shift_most);
 }
 
 void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence) {

@@ -10,12 +10,14 @@
 
 enum { MAX = GAUSSIAN_MAX, JOINT = GAUSSIAN_JOINT };
 
-/* Residuals are clamped at so many sds. */
-static const double reach = 3.5;
+/* Residuals are clamped at so many sds, and are that times the rows' radius at most. */
+static const double reach = 3.5, residual_radius = 0.8;
+/* What weights and clamp may move each coefficient of whitened rows by, in sds of residuals. */
+static const double moved = 0.2;
 /* How long rows of a rare level are at most, in sqrt(d). */
 static const double rare_most = 1.5;
 /* Share of noise up to which radii grow, and between what they lie, in sqrt(d). */
-static const double off_diagonal_noise = 0.06, least_radius = 1.4, most_radius = 3.5;
+static const double off_diagonal_noise = 0.06, least_radius = 1.2, most_radius = 3.5;
 
 void tacit_normal_rows(size_t d, double radius, double *once, double *twice) {
   enum { N_NODES = 2000 };
@@ -139,7 +141,8 @@ tacit_feature_scale_t tacit_gaussian_feature_scale(const tacit_gaussian_t *g, co
   }
   double error = sqrt(noise);
   variance = fmax(fmax(variance, error), 1e-6);
-  return (tacit_feature_scale_t){clamp(mean, -1, 1), sqrt(variance), error / variance};
+  return (tacit_feature_scale_t){
+      .mean = clamp(mean, -1, 1), .sd = sqrt(variance), .relative_error = error / variance};
 }
 
 /*
@@ -202,6 +205,36 @@ static void shorten_rare(tacit_gaussian_t *g) {
   }
 }
 
+/* Before the step; var: of the response, entry_var: of the slope. */
+static void keep_step(tacit_gaussian_t *g, const double *slope, const double *response, double var,
+                      double entry_var, double radius) {
+  tacit_linear_before_t *before = &g->posterior.before;
+  size_t d = g->d;
+  memcpy(before->slope, slope, d * d * sizeof *slope);
+  memcpy(before->response, response, d * sizeof *response);
+  memcpy(before->factor, g->factor, d * d * sizeof *slope);
+  memcpy(before->theta, g->theta, d * sizeof *g->theta);
+  before->var = var + moved * moved * g->scale * g->scale;
+  before->slope_var = entry_var;
+  for (size_t j = 0; j < d; j++) {
+    before->is_rare[j] = j > 0 && longer(g, j, radius) > 1;
+  }
+}
+
+/* Of the whitened rows that it was made by: the first of them is the constant. */
+static double explained_by(const tacit_gaussian_t *g, double error) {
+  size_t d = g->d;
+  double sum = error * ((double)d - 1) / (double)d;
+  for (size_t i = 1; i < d; i++) {
+    double fitted = 0;
+    for (size_t j = i; j < d; j++) {
+      fitted += g->factor[j * d + i] * g->theta[j];
+    }
+    sum += fitted * fitted;
+  }
+  return sum;
+}
+
 /* least: floor of eigenvalues. */
 static tacit_status_t learn(tacit_gaussian_t *g, double share, double least, tacit_error_t *err) {
   size_t d = g->d, m = d + 1;
@@ -210,7 +243,7 @@ static tacit_status_t learn(tacit_gaussian_t *g, double share, double least, tac
   double mu = tacit_gaussian_mu(g->settings) * sqrt(share), s2 = g->scale * g->scale;
   double radius = sqrt((double)d) *
                   clamp(sqrt(off_diagonal_noise * mu * g->n / (2 * (double)d)), least_radius, most_radius);
-  double unit = reach * g->scale / radius, clamp_at = radius; /* unit: of the response */
+  double clamp_at = residual_radius * radius, unit = reach * g->scale / clamp_at; /* unit: of the response */
   tacit_status_t status = tacit_gaussian_joint(
       g, &(tacit_aware_joint_t){d, g->inverse, &radius, g->theta, &unit, &clamp_at}, share, joint, &sd, err);
   if (status != TACIT_OK) {
@@ -229,9 +262,12 @@ static tacit_status_t learn(tacit_gaussian_t *g, double share, double least, tac
   for (size_t j = 1; j < d; j++) {
     slope[j * d + j] = moments[j * d + j] * fmax(longer(g, j, radius), once / twice);
   }
-  if (!step(g, slope, response, sd * sd / 2 * unit * unit + s2 / g->n, gamma, &error)) {
+  double entry_var = sd * sd / 2, variance = entry_var * unit * unit + s2 / g->n;
+  keep_step(g, slope, response, variance, entry_var, radius);
+  if (!step(g, slope, response, variance, gamma, &error)) {
     return not_positive(err);
   }
+  g->explained = explained_by(g, error);
   for (size_t i = 0; i < d; i++) {
     square -= gamma[i] * tacit_dot(d, moments + i * d, gamma);
   }

@@ -23,11 +23,11 @@ tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t
   double mu = tacit_gaussian_mu(s), d = (double)s->n_features, n = s->n_units, moments = d / (mu * n);
   tacit_gaussian_shares_t shares = {.count = tacit_aware_is_count_private(s) ? share_count : 0,
                                     .unit_rows = tacit_aware_has_clusters(s) ? share_rows : 0,
-                                    .columns = clamp(d / 3 * pow(100 / (mu * n), 2), 0.01, 0.12),
-                                    .first = clamp(pow(40 * moments, 2), 0.02, 0.10),
-                                    .whitened = clamp(pow(60 * moments, 2), 0.08, 0.22),
-                                    .lengths = clamp(pow(300 / (mu * n), 2), 0.02, 0.05),
-                                    .rows = 0.12};
+                                    .columns = clamp(d / 3 * pow(100 / (mu * n), 2), 0.01, 0.10),
+                                    .first = clamp(pow(40 * moments, 2), 0.02, 0.08),
+                                    .whitened = clamp(pow(60 * moments, 2), 0.08, 0.30),
+                                    .lengths = clamp(pow(300 / (mu * n), 2), 0.02, 0.05)};
+  shares.rows = 0.12 - 0.25 * (shares.whitened - 0.08);
   shares.scores = 1 - shares.count - shares.unit_rows - shares.columns - shares.first - shares.whitened -
                   shares.lengths - shares.rows;
   return shares;

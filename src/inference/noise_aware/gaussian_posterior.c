@@ -83,6 +83,27 @@ static double density_of_location(const tacit_linear_posterior_t *p, const doubl
   return -log1p(off * off / (error * error));
 }
 
+/* Of what was known before: tails of a t, since how far weights and clamp move a fit is not known. */
+static double density_of_before(const tacit_linear_posterior_t *p, const double *theta) {
+  const double df = 5;
+  const tacit_linear_before_t *before = &p->before;
+  size_t d = p->d;
+  double gamma[GAUSSIAN_MAX], square = 0, n = 0;
+  for (size_t i = 0; i < d; i++) {
+    gamma[i] = 0;
+    for (size_t j = i; j < d; j++) {
+      gamma[i] += before->factor[j * d + i] * (theta[j] - before->theta[j]);
+    }
+  }
+  for (size_t i = 0; i < d; i++) {
+    double off = before->response[i] - tacit_dot(d, before->slope + i * d, gamma);
+    square += before->is_rare[i] ? 0 : off * off;
+    n += !before->is_rare[i];
+  }
+  double var = before->var + before->slope_var * tacit_dot(d, gamma, gamma);
+  return isfinite(var) ? -0.5 * ((df + n) * log1p(square / (df * var)) + n * log(var)) : 0;
+}
+
 void tacit_linear_map(const tacit_linear_posterior_t *p, const double *theta, double *gamma) {
   size_t d = p->d;
   for (size_t i = 0; i < d; i++) {
@@ -157,6 +178,6 @@ double tacit_linear_log_density(tacit_linear_posterior_t *p, const double *point
   }
   double off = p->square - t2, value = p->dim > p->d ? log(t2 / sigma2) - 0.5 * off * off / p->square_var : 0;
   value += p->parameters->log_prior(p->parameters->ctx, theta, NULL) + density_of_score(p, point) +
-           density_of_location(p, point, sigma2);
+           density_of_location(p, point, sigma2) + density_of_before(p, theta);
   return isnan(value) ? -INFINITY : value;
 }

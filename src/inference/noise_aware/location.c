@@ -140,7 +140,7 @@ static void look_across(tacit_location_t *at, const double *merged, double noise
     across += is_across ? merged[i] : 0;
     n_across += is_across;
   }
-  if (fabs(at->mean) + 2 * at->sd > 0.85 && across + 2 * noise_sd * sqrt(n_across) > 0.04 * n) {
+  if (fabs(at->mean) + 2 * at->sd > 0.85 && fmax(across, 0) + 2 * noise_sd * sqrt(n_across) > 0.04 * n) {
     double q = fmin(fmax(across / n, 0.05), 0.3);
     at->mean -= 1.5 * q * at->mean;
     at->sd = fmax(at->sd, 1.7 * sqrt(q * (1 - q)));
@@ -154,9 +154,11 @@ tacit_location_t tacit_locate_feature(size_t n_cells, const double *counts, doub
   double away = far_away(&at, merged, noise_sd * sqrt((double)(n_cells / at.n_cells)), n, &away_sd);
   double coarse_sd = noise_sd * sqrt((double)(n_cells / COARSEST));
   merge(n_cells, counts, COARSEST, merged);
-  if (away > 0.06 * n + 2 * away_sd) {
+  bool has_few = away > 0.06 * n + 2 * away_sd;
+  if (has_few) {
     take_coarse(&at, merged, coarse_sd);
-  } else {
+  }
+  if (!has_few || fabs(at.mean) > 0.5) {
     look_across(&at, merged, coarse_sd, n);
   }
   return at;

@@ -92,7 +92,7 @@ static tacit_glm_t *glm_alloc(const tacit_design_t *design, const tacit_glm_sett
     const tacit_design_feature_t *feature = &design->features[j];
     glm->is_two_valued[j] = tacit_design_is_two_valued(design, j);
     if (feature->has_typical) {
-      glm->typical[j] = (tacit_feature_scale_t){feature->typical_mean, feature->typical_sd, 0};
+      glm->typical[j] = (tacit_feature_scale_t){.mean = feature->typical_mean, .sd = feature->typical_sd};
     }
   }
   return glm;

@@ -117,6 +117,13 @@ static tacit_glm_t *glm_of(const tacit_parameters_t *parameters) {
   return parameters->log_prior == tacit_glm_log_prior ? parameters->ctx : NULL;
 }
 
+/* Of a slope, in sds of the response. Half the difference between two levels is larger than the effect of one
+ * sd where one is rare, but not above what it is where nothing is known. */
+static double slope_unit(const tacit_feature_scale_t *y, const tacit_feature_scale_t *x, bool is_two_valued) {
+  double most = released_slope.scale, effect = y->effect > 0 ? y->effect : most, sd = fmax(x->sd, 1e-9);
+  return is_two_valued ? fmin(effect / fmin(sd, 1), most) : effect * (1 + x->relative_error) / sd;
+}
+
 /* All in units of Y, an upper end of the response's sd: a released one that is too low would deny what the
  * data say. */
 static void scale_gaussian(tacit_glm_t *glm, const tacit_feature_scale_t *scales, tacit_prior_basis_t basis) {
@@ -133,10 +140,7 @@ static void scale_gaussian(tacit_glm_t *glm, const tacit_feature_scale_t *scales
     tacit_feature_scale_t scale = is_sigma || is_intercept ? *y : is_typical ? glm->typical[j] : scales[j];
     double unit = is_sigma       ? 2.5 * y->sd
                   : is_intercept ? 2.5 * hypot(y->sd, 2 * y->relative_error)
-                                 : 1.25 * y->sd;
-    if (!is_sigma && !is_intercept && !glm->is_two_valued[j]) {
-      unit *= (1 + scale.relative_error) / scale.sd;
-    }
+                                 : slope_unit(y, &scale, glm->is_two_valued[j]) * y->sd;
     glm->priors[j] = (tacit_prior_t){TACIT_PRIOR_STUDENT_T, 3, is_intercept ? y->mean : 0, unit};
     glm->sources[j] =
         (tacit_prior_source_t){basis, scale.sd, is_sigma || is_intercept ? 0 : scale.relative_error};

@@ -56,6 +56,8 @@ typedef struct tacit_prior_source {
 typedef struct tacit_feature_scale {
   double mean, sd;
   double relative_error; /**< sd of the variance over the variance */
+  double effect; /**< of a gaussian's response: scale of the prior of a slope for one sd of its feature, in
+                    sds of the response; 0: 1.25 */
 } tacit_feature_scale_t;
 
 /** One user-given prior: `term` is NULL for "every coefficient but the intercept". */
@@ -251,10 +253,10 @@ TACIT_MUST_USE tacit_status_t tacit_model_init_glm(tacit_model_t *model, const t
  * n_features elements (that of the intercept is ignored but of a gaussian): coefficients student_t(7, 0, 1.25
  * / s), s = sd / (1 + relative_error), of two-valued features student_t(7, 0, 1.25), Intercept student_t(7,
  * 0, 1.5) at the features' means. Priors that the user gave stay. Of a gaussian the intercept's scale is the
- * response's: its mean m, an upper end Y of its sd, and in place of a relative error that of m, se:
- * coefficients student_t(3, 0, 1.25 Y / s), of two-valued features student_t(3, 0, 1.25 Y), Intercept
- * student_t(3, m, 2.5 sqrt(Y^2 + 4 se^2)) at the features' means, sigma half student_t(3, 0, 2.5 Y). No
- * effect on other models and on family categorical.
+ * response's: its mean m, an upper end Y of its sd, in place of a relative error that of m, se, and e,
+ * `effect`: coefficients student_t(3, 0, e Y / s), of two-valued features student_t(3, 0, min(e / s, 1.25)
+ * Y), Intercept student_t(3, m, 2.5 sqrt(Y^2 + 4 se^2)) at the features' means, sigma half student_t(3,
+ * 0, 2.5 Y). No effect on other models and on family categorical.
  */
 void tacit_model_scale_priors(tacit_model_t *model, const tacit_feature_scale_t *scales,
                               tacit_prior_basis_t basis);

@@ -245,9 +245,10 @@ static void put_aware(const tacit_fit_t *fit, tacit_text_t *to) {
   bool is_released = fit->design != NULL && fit->n_priors == 0 &&
                      strcmp(tacit_fit_value(fit, "prior-basis"), "released") == 0;
   if (is_released && fit->family == TACIT_FAMILY_GAUSSIAN) {
-    tacit_text_printf(to, "plan: prior: student_t(3, 0, 1.25) sds of the response for one sd of a feature, "
-                          "Intercept student_t(3, 0, 2.5) sds around its mean at the features' means, sigma "
-                          "half student_t(3, 0, 2.5) sds; set after the releases\n");
+    tacit_text_printf(
+        to, "plan: prior: student_t(3, 0, 0.2 to 1.25) sds of the response for one sd of a feature, "
+            "Intercept student_t(3, 0, 2.5) sds around its mean at the features' means, sigma "
+            "half student_t(3, 0, 2.5) sds; set after the releases\n");
   } else if (is_released) {
     tacit_text_printf(to, "plan: prior: student_t(7, 0, 1.25) for one sd of a feature, set after the second "
                           "release; Intercept student_t(7, 0, 1.5) at the features' means\n");
