@@ -96,7 +96,7 @@ def summary(folder):
             for row in csv.DictReader(open(f"{folder}/summary.csv"))}
 
 
-LONGER = ["--chains", "2", "--warmup", "100", "--draws", "300"]
+LONGER = ["--chains", "2", "--warmup", "200", "--draws", "800"]
 run("combine", "a", "b", "--out", "common", *LONGER)
 run("combine", "a", "b", "--exchangeable", "--between-sd", "0.01", "--out", "alike", *LONGER)
 common, alike = summary("common"), summary("alike")
