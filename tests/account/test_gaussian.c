@@ -92,6 +92,16 @@ static void test_inverses_at_the_edges(void **state) {
   }
 }
 
+/* Twice such a rho is no number. */
+static void test_rho_of_the_largest_epsilons(void **state) {
+  const double epsilons[] = {4e307, 8e307, 1e308, DBL_MAX};
+  for (size_t i = 0; i < LENGTH(epsilons); i++) {
+    double rho = tacit_gaussian_rho(epsilons[i], -14);
+    assert_true(rho >= 0.4 * epsilons[i] && rho <= epsilons[i]);
+    assert_true(tacit_gaussian_log_delta_upper(rho, epsilons[i]) <= -14);
+  }
+}
+
 /* Conservative to the last bit and consistent between the inverses, over the whole domain. */
 static void test_inverses_are_conservative(void **state) {
   uint64_t seed = 7;
@@ -177,6 +187,7 @@ int main(void) {
       cmocka_unit_test(test_bounds_enclose_the_reference),
       cmocka_unit_test(test_log_delta_outside_its_domain),
       cmocka_unit_test(test_inverses_at_the_edges),
+      cmocka_unit_test(test_rho_of_the_largest_epsilons),
       cmocka_unit_test(test_inverses_are_conservative),
       cmocka_unit_test(test_everything_is_monotone),
       cmocka_unit_test(test_conversions_for_delta_undo_those_for_epsilon),

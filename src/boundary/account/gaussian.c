@@ -134,7 +134,7 @@ double tacit_gaussian_epsilon_lower(double rho, double log_delta) {
  * pi). */
 static double rho_guess(double epsilon, double log_delta) {
   double root = epsilon / (sqrt(epsilon - log_delta) + sqrt(-log_delta));
-  return fmax(fmax(root * root, 3 * exp(2 * log_delta)) * (1 - 1e-9), DBL_MIN);
+  return fmax(fmax(fmin(root * root, DBL_MAX), 3 * exp(2 * log_delta)) * (1 - 1e-9), DBL_MIN);
 }
 
 double tacit_gaussian_rho(double epsilon, double log_delta) {
@@ -152,12 +152,12 @@ double tacit_gaussian_rho(double epsilon, double log_delta) {
     return 0;
   }
   double upper = 2 * lower;
-  while (tacit_gaussian_log_delta_upper(upper, epsilon) <= log_delta) {
+  while (upper <= DBL_MAX && tacit_gaussian_log_delta_upper(upper, epsilon) <= log_delta) {
     lower = upper;
     upper *= 2;
-    if (isinf(upper)) {
-      return lower;
-    }
+  }
+  if (!(upper <= DBL_MAX)) {
+    return lower; /* no number is twice as large: a bracket that ends at infinity cannot be narrowed */
   }
   while (upper - lower > DBL_EPSILON * lower) {
     double middle = lower + 0.5 * (upper - lower);
