@@ -160,6 +160,59 @@ def code(r, _):
     return np.where(r.random(12000) < 0.003, 999, y), a, g
 
 
+@kind("1 % of responses typed ten times", y=(0, 1200), a=(-4, 4), g=None)
+def typed(r, _):
+    a, g = normal(r, 12000), coin(r, 12000, 0.5)
+    y = 70 + 6 * a + 5 * g + 10 * r.normal(size=12000)
+    return np.where(r.random(12000) < 0.01, 10 * y, y), a, g
+
+
+@kind("zeros for .5 % that are missing", y=(0, 400), a=(-4, 4), g=None)
+def missing(r, _):
+    a, g = normal(r, 10000), coin(r, 10000, 0.5)
+    y = 250 + 6 * a + 4 * g + 10 * r.normal(size=10000)
+    return np.where(r.random(10000) < 0.005, 0, y), a, g
+
+
+@kind("errors of two humps", y=(-12, 12), a=(-4, 4), b=(-4, 4))
+def humps(r, _):
+    a, b = normal(r, 6000), normal(r, 6000)
+    return 0.5 * a - 0.3 * b + np.where(r.random(6000) < 0.4, -2, 1.5) + 0.7 * r.normal(size=6000), a, b
+
+
+@kind("1 % of errors five times as wide", y=(-30, 30), a=(-4, 4), b=(-4, 4))
+def wider(r, _):
+    a, b = normal(r, 8000), normal(r, 8000)
+    return 0.5 * a - 0.3 * b + r.normal(size=8000) * np.where(r.random(8000) < 0.01, 5, 1), a, b
+
+
+@kind("a spread that grows with a feature", y=(-25, 25), a=(0, 10), b=(-4, 4))
+def grows(r, _):
+    a, b = np.clip(r.gamma(2, 1, 7000), 0, 10), normal(r, 7000)
+    return 0.4 * a - 0.3 * b + r.normal(size=7000) * (0.4 + 0.5 * a), a, b
+
+
+@kind("exponential errors, five features", y=(-6, 20), **{name: (-4, 4) for name in "abcde"})
+def exponential(r, _):
+    x = [normal(r, 9000) for _ in range(5)]
+    return sum(0.3 * (-1) ** j * v for j, v in enumerate(x)) + r.exponential(1, 9000), *x
+
+
+@kind("a code of -9 for 2 %", y=(-10, 60), a=(-4, 4), g=None)
+def minus_nine(r, _):
+    a, g = normal(r, 9000), coin(r, 9000, 0.5)
+    y = 30 + 2 * a + 1.5 * g + 4 * r.normal(size=9000)
+    return np.where(r.random(9000) < 0.02, -9, y), a, g
+
+
+@kind("20 of 20 000 records at a bound, all of one group", y=(-30, 30), a=(-4, 4), g=None)
+def heap(r, _):
+    a, g = normal(r, 20000), coin(r, 20000, 0.5)
+    y = 0.3 + 0.4 * a + 0.3 * g + r.normal(size=20000)
+    y[np.flatnonzero(g)[:20]] = 30
+    return y, a, g
+
+
 @kind("laboratory values: HDL (public data)", hdl=(10, 150), age=(18, 95), male=None)
 def hdl(_, data):
     return table(data, "patient_labs.csv", "hdl", "age", lambda row: row["sex"] == "M")
