@@ -1,4 +1,4 @@
-/* Constant tables of the generators, written by tables.py. */
+/* Constant tables of the generators, written by tables.py at build. */
 #ifndef TACIT_RANDOM_TABLES_H
 #define TACIT_RANDOM_TABLES_H
 

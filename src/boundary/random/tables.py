@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the constant tables of src/boundary/random: `python3 tables.py > tables.c`.
+"""Write the constant tables of src/boundary/random to standard output, as C: the build asks for them.
 
 Standard library only. The tests rebuild the first table in integer arithmetic and check the
 identities that define the second.
@@ -100,7 +100,7 @@ def print_cdf(name, length, cdf):
 def main():
     integer_parts, poisson = integer_part_cdf(), poisson_cdf()
     edges = ziggurat()
-    print("/* Written by tables.py: change that, not this. */")
+    print("/* Written by tables.py. */")
     print('#include "random/tables.h"\n')
     print_cdf("tacit_integer_part_cdf", "TACIT_N_INTEGER_PARTS", integer_parts)
     print_cdf("tacit_poisson_cdf", "TACIT_N_POISSON", poisson)
