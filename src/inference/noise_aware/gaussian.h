@@ -163,7 +163,7 @@ typedef struct tacit_gaussian {
   tacit_band_lengths_t rows, scores; /* lengths of u, and of u r */
   tacit_band_split_t row_bands, score_bands;
   tacit_band_tails_t tails;
-  double reach;        /* length of a usual row's score with a residual at the bound */
+  double reach; /* length of a usual row's score with a residual at the bound */
   tacit_linear_posterior_t posterior;
   tacit_linear_chain_t chain; /* of sites together: its point is that of the coefficients looked at last */
   double work[4 * GAUSSIAN_JOINT * GAUSSIAN_JOINT + 4 * GAUSSIAN_JOINT];
