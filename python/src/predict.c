@@ -276,8 +276,9 @@ static bool read_rows(rows_t *rows, const tacit_predictor_t *predictor, const ta
   tacit_table_notes_t notes;
   tacit_error_t err;
   if (n == 0) {
-    PyErr_SetString(PyExc_ValueError,
-                    "the formula has no term that depends on a column: there is nothing to predict by");
+    err = (tacit_error_t){TACIT_ERR_ARGUMENT, "formula",
+                          "the formula has no term that depends on a column: there is nothing to predict by"};
+    core_raise(&err, NULL);
     return false;
   }
   rows->columns = PyMem_Calloc(n, sizeof *rows->columns);

@@ -132,6 +132,8 @@ class Results(Folder):
         with_sd._known_sd = 0.0  # as if it were lost
         with self.assertRaisesRegex(tacit.DataError, "residual sd"):
             with_sd.predict({"s": ["a"]}, kind="response")
+        with self.assertRaisesRegex(tacit.ArgumentError, "no term that depends on a column"):
+            fit(records(), "y ~ 1", **exposed).predict({"x": [1.0]})
         schema = {"unit": "id", "max_rows": 2, "columns": {"id": {"type": "id"}, **SCHEMA["columns"]}}
         persons = fit({**records(), "id": [i // 2 for i in range(N)]}, schema=schema, **exposed)
         self.assertEqual(len(persons.predict({"x": [1.0], "s": ["a"]})), 1)
