@@ -132,6 +132,19 @@ def of_groups(formula, column, draw, n=8000, n_groups=8):
     return formula, {"a": number(-4, 4), "b": BINARY, "g": f"{{type: categorical, levels: [{levels}]}}", "y": column}, rows
 
 
+def spoilt(share, spoil, make, only=lambda row: True):
+    """A kind's records, a share of which are as they should not be: spoil(y), of those that `only` picks."""
+    formula, columns, rows = make
+
+    def some(r):
+        made = rows(r)
+        there = [row for row in made if only(row)]
+        for row in r.sample(there, round(share * len(made))):
+            row["y"] = spoil(row["y"])
+        return made
+    return formula, columns, some
+
+
 def mixed(r, m):
     return 0 if r.random() < .25 else poisson(r, m * r.lognormvariate(-.5, 1))
 
@@ -167,6 +180,10 @@ KINDS = {
     "student": ("student", RIGHT, *of_ab(REAL, lambda r, e, a: clip(e + student(r, 4), -30, 30), 20000)),
     "student-of-skewed": ("student", WRONG, *of_ab(REAL, lambda r, e, a: clip(e + r.expovariate(1) - 1, -30, 30), 20000)),
     "negbinomial-of-curve": ("negbinomial", WRONG, *of_ab(integer(0, 120), lambda r, e, a: min(120, overdispersed(r, math.exp(e + .25 * a * a - .3), 2)))),
+    "counts-heap": ("negbinomial", WRONG, *spoilt(.001, lambda y: 500, of_ab(integer(0, 500), lambda r, e, a: min(500, overdispersed(r, math.exp(e), 2)), 20000), lambda row: row["b"])),
+    "times-typed": ("gamma", WRONG, *spoilt(.01, lambda y: time(10 * y), of_ab(TIME, lambda r, e, a: time(r.gammavariate(2, math.exp(e) / 2))))),
+    "times-code": ("weibull", WRONG, *spoilt(.003, lambda y: 200, of_ab(TIME, lambda r, e, a: time(r.weibullvariate(math.exp(e), 1.5))))),
+    "prices-missing": ("lognormal", WRONG, *spoilt(.005, lambda y: .001, of_ab(TIME, lambda r, e, a: time(r.lognormvariate(e, .5))))),
     "rare-negbinomial": ("negbinomial", RIGHT, *of_rare(integer(0, 80), lambda r, e, a: min(80, overdispersed(r, math.exp(e), 2)), .06)),
     "rare-gamma": ("gamma", RIGHT, *of_rare(TIME, lambda r, e, a: time(r.gammavariate(2, math.exp(e) / 2)), .1)),
     "rare-weibull-of-lognormal": ("weibull", WRONG, *of_rare(TIME, lambda r, e, a: time(r.lognormvariate(e - .5, 1)), .1)),

@@ -213,6 +213,25 @@ def heap(r, _):
     return y, a, g
 
 
+@kind("a feature that is zero for nine of ten, else lognormal", y=(-8, 12), x=(0, 200), g=None)
+def exposure(r, _):
+    x = np.clip(np.where(r.random(8000) < 0.9, 0, r.lognormal(1.5, 1, 8000)), 0, 200)
+    g = coin(r, 8000, 0.5)
+    return 0.3 + 0.25 * np.log1p(x) + 0.3 * g + r.normal(size=8000), x, g
+
+
+@kind("a skewed feature in bounds forty times its sd", y=(-8, 12), x=(0, 100), b=(-4, 4))
+def skewed(r, _):
+    x, b = np.clip(r.lognormal(0, 1, 6000), 0, 100), normal(r, 6000)
+    return 0.3 + 0.15 * x - 0.3 * b + r.normal(size=6000), x, b
+
+
+@kind("a feature of three codes, 95 % of them the first", y=(-6, 8), x=(1, 5), b=(-4, 4))
+def codes(r, _):
+    x, b = r.choice([1, 3, 5], 3000, p=[0.95, 0.03, 0.02]), normal(r, 3000)
+    return 0.3 + 0.3 * x - 0.3 * b + r.normal(size=3000), x, b
+
+
 @kind("laboratory values: HDL (public data)", hdl=(10, 150), age=(18, 95), male=None)
 def hdl(_, data):
     return table(data, "patient_labs.csv", "hdl", "age", lambda row: row["sex"] == "M")

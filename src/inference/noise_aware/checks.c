@@ -55,13 +55,21 @@ double tacit_chi_square_quantile(double square, double n) {
   return (cbrt(square / n) - (1 - 2 / (9 * n))) / sqrt(2 / (9 * n));
 }
 
+/* Relative error of a feature's variance, and how many sds its bounds are away, up to which a mean at an edge
+ * is none to doubt. */
+static const double told = 0.5, near = 8;
+
 static void check_feature(const tacit_aware_common_t *of, size_t j, tacit_checks_t *checks) {
   const tacit_feature_scale_t *scale = &of->scales[j];
   if (of->settings->is_two_valued != NULL && of->settings->is_two_valued[j]) {
     tacit_checks_add(checks, TACIT_CHECK_RARE_LEVEL, j, (1 - fabs(scale->mean)) / of->mean_noise);
     return;
   }
-  tacit_checks_add(checks, TACIT_CHECK_MEAN_AT_EDGE, j, fabs(scale->mean));
+  /* Rows of a linear regression are whitened by what counts of each column say, and no row is weighted: codes
+   * of few values, most of them at a bound, are as good as others; long rows are not. */
+  bool is_told = of->settings->family == TACIT_FAMILY_GAUSSIAN && scale->relative_error < told &&
+                 1 + fabs(scale->mean) < near * scale->sd;
+  tacit_checks_add(checks, TACIT_CHECK_MEAN_AT_EDGE, j, is_told ? 0 : fabs(scale->mean));
   tacit_prior_view_t view;
   if (!tacit_parameters_prior(of->parameters, j, &view) ||
       view.source.basis != TACIT_PRIOR_BASIS_TYPICAL) { /* else it is known publicly */
