@@ -69,6 +69,14 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                           "parameters trade off along a curve that the posterior takes for straight (by %.2g "
                           "sds, at most 0.25): there are no intervals to give",
                           "a larger budget, tighter priors around where parameters are, or fewer of them"},
+    [TACIT_CHECK_UNSEEN] =
+        {"unseen",
+         "what one sd of the noise of a count of records at the bounds of the response would "
+         "do, in sds of the mean score",
+         TACIT_SEVERITY_WARNING, 2, false, 0,
+         "a few records at the bounds of the response, as wrong entries are, would decide: "
+         "one sd of what hides them is %.2g sds of an estimate",
+         "a tighter public bound of the response, or a larger budget"},
     [TACIT_CHECK_NARROW] = {"narrow",
                             "least sd of draws in any direction, in sds that the prior and what was released "
                             "allow, by the noise that the curator added",

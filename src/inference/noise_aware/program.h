@@ -88,6 +88,8 @@ typedef struct tacit_program_said {
   double information; /* least eigenvalue of the slope, in sds of its noise */
   double lost;        /* share of records whose scores are no finite numbers, less three sds of its noise */
   double bend;        /* of the expected score one posterior sd away, in sds of the score */
+  double unseen; /* what one sd of the noise of a count of records at the bounds would do, in sds of the mean
+                    score */
 } tacit_program_said_t;
 
 /* Scores that are neither clipped nor centred, at points on the way. */
@@ -224,6 +226,9 @@ void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, 
  * at the point; false: it cannot be told. */
 bool tacit_public_lengths(tacit_public_t *p, const tacit_centred_point_t *point, size_t n_edges,
                           const double *edges, double *shares);
+/* A length that this share of weighted records' own scores have at most: their responses are as far apart as
+ * bounds allow. */
+double tacit_public_reach(tacit_public_t *p, const tacit_centred_point_t *point, double share);
 /* whiten (d, d) <- L^-1, L L' the information of a record at theta; false, and nothing is changed, where it
  * has none. */
 bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten);

@@ -6,12 +6,13 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "curator/centred.h"
 #include "noise_aware/program.h"
 
 /* Least eigenvalue of the information of a record, in units of their mean. */
 static const double least_information = 0.01;
 
-enum { N_RECORDS = 1024 };
+enum { N_RECORDS = 1024 }; /* a multiple of 16 */
 
 tacit_status_t tacit_public_open(tacit_public_t *p, const tacit_record_model_t *model, tacit_error_t *err) {
   tacit_centred_point_t point = {.n_simulated = TACIT_PROGRAM_SIMULATED};
@@ -69,6 +70,36 @@ bool tacit_public_lengths(tacit_public_t *p, const tacit_centred_point_t *point,
                                      edges, p->weights[i], shares);
   }
   return is_known;
+}
+
+/* lengths (p->n) <- of records' own scores, NaN where they are no finite numbers. */
+static void find_lengths(tacit_public_t *p, const tacit_centred_point_t *point, double *lengths) {
+  const tacit_centred_workspace_t workspace = tacit_centred_workspace(p->model, point, p->work);
+  size_t n_columns = p->model->n_columns;
+  for (size_t i = 0; i < p->n; i += 16) {
+    for (size_t k = 0; k < 16 * n_columns; k++) {
+      workspace.blocks[k] = p->records[(i + k % 16) * n_columns + k / 16];
+    }
+    tacit_centred_whiten(p->model, point, workspace.blocks, 16, workspace.gradient, workspace.scores,
+                         lengths + i);
+  }
+}
+
+double tacit_public_reach(tacit_public_t *p, const tacit_centred_point_t *point, double share) {
+  double lengths[N_RECORDS], low = 0, high = 0, all = 0;
+  find_lengths(p, point, lengths);
+  for (size_t i = 0; i < p->n; i++) {
+    high = fmax(high, lengths[i]);
+    all += isnan(lengths[i]) ? 0 : p->weights[i];
+  }
+  for (int k = 0; k < 60; k++) {
+    double middle = 0.5 * (low + high), within = 0;
+    for (size_t i = 0; i < p->n; i++) {
+      within += lengths[i] <= middle ? p->weights[i] : 0;
+    }
+    *(within < share * all ? &low : &high) = middle;
+  }
+  return high;
 }
 
 bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten) {
