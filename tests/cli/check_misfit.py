@@ -9,6 +9,7 @@ With one score as it is before the last, as of smaller budgets, the shape is 1.8
 And counts with a level that three records in a hundred have: coordinates of releases that grow along it from look to look leave no intervals, at epsilon 8 of 10 000 records.
 """
 import csv
+import json
 import math
 import os
 import pathlib
@@ -63,3 +64,10 @@ exposed = fit("rare-exposed", "--exposed", "--method", "hmc", "--chains", "2", "
 private = fit("rare", "--epsilon", "8", "--delta", "1e-6", **rare)
 for name in ("b_Intercept", "b_a", "b_g", "phi"):
     assert abs(private[name][0] - exposed[name][0]) < 3 * private[name][1] < 9 * exposed[name][1], (name, private[name], exposed[name])
+
+# bounds that a few wrong entries would decide at, unseen, are warned of; tighter ones are not
+for upper, is_warned in ((600, True), (30, False)):
+    pathlib.Path("r.yaml").write_text(f"columns:\n  y: {{type: integer, lower: 0, upper: {upper}}}\n  a: {{type: numeric, lower: -3, upper: 3}}\n  g: {{type: binary}}\n")
+    fit(f"bound-{upper}", "--epsilon", "4", "--delta", "1e-6", formula="y ~ a", family="negbinomial", name="r")
+    told = json.loads(subprocess.run([TACIT, "diagnose", f"bound-{upper}", "--json"], capture_output=True, text=True, check=False).stdout)
+    assert any("records at the bounds of the response" in one["what"] for one in told) == is_warned, (upper, told)
