@@ -98,11 +98,15 @@ tacit_status_t __wrap_tacit_noise_subset(tacit_noise_t *noise, uint64_t rate, si
   return __real_tacit_noise_subset(noise, fault_at_work == FAULT_DOUBLE_RATE ? twice : rate, n, mask, err);
 }
 
-/* Asked for when a curator is opened. */
+/* Both are asked for when a door is opened: how many units there are, and where they begin. */
 const size_t *__wrap_tacit_records_unit_offsets(const tacit_records_t *records, size_t *n_units) {
   const size_t *offsets = __real_tacit_records_unit_offsets(records, n_units);
   *n_units = fault_at_work == FAULT_ROWS_APART ? tacit_records_n(records) : *n_units;
   return fault_at_work == FAULT_ROWS_APART ? NULL : offsets;
+}
+
+size_t *__wrap_tacit_records_edit_units(tacit_records_t *records) {
+  return fault_at_work == FAULT_ROWS_APART ? NULL : __real_tacit_records_edit_units(records);
 }
 
 double __wrap_tacit_door_factor(const tacit_door_t *door) {

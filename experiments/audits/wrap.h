@@ -78,6 +78,7 @@ WRAPPED(tacit_status_t, tacit_noise_discrete_gaussian, tacit_noise_t *, double, 
 WRAPPED(tacit_status_t, tacit_noise_logistic_bit, tacit_noise_t *, int64_t, bool *, tacit_error_t *);
 WRAPPED(tacit_status_t, tacit_noise_subset, tacit_noise_t *, uint64_t, size_t, uint64_t *, tacit_error_t *);
 WRAPPED(const size_t *, tacit_records_unit_offsets, const tacit_records_t *, size_t *);
+WRAPPED(size_t *, tacit_records_edit_units, tacit_records_t *);
 WRAPPED(double, tacit_door_factor, const tacit_door_t *);
 WRAPPED(tacit_lattice_t, tacit_lattice_for, const tacit_vectors_t *, double);
 WRAPPED(void, tacit_scalars_sum, tacit_door_t *, const tacit_scalars_t *);
