@@ -159,7 +159,7 @@ class Dask(Folders):
         alone = releases(self.frame, BY_ROWS)
         with self.workers() as client:
             def when_both_are_there(*of):
-                client.wait_for_workers(2, timeout=120)
+                client.wait_for_workers(2, timeout=600)
                 return whole(*of)
 
             with unittest.mock.patch.object(parts, "_dask_sum", fatal), unittest.mock.patch.object(parts.Dask, "sum", when_both_are_there):
