@@ -405,8 +405,8 @@ const audit_case_t audit_cases[] = {
      .faults = {FAULT_HALF_NOISE, FAULT_ROWS_APART}},
     {"rows-unit-cells", .setting = "counts of residuals of a unit of two records", .method = "noise-aware",
      .model = AUDIT_LOGISTIC, .dim = 2, SUBSTITUTE, .configure = nothing, .rows = ROWS_CELLS,
-     .noise_multiplier = 1.2, .unit_rows = 2,
-     .share = 0.48, /* cells are sqrt 2 apart, the ball they are in is 2 wide */
+     .noise_multiplier = 1.2, .unit_rows = 2, .share = 0.48,
+     .quick_effort = 4, /* cells are sqrt 2 apart, the ball they are in is 2 wide */
      .sides = {{2, 1, {{1, 1, 2}, {1, 1, 2}}}, {2, 1, {{1, 1, -2}, {1, 1, -2}}}},
      .faults = {FAULT_HALF_NOISE, FAULT_ROWS_APART}},
     {"bands-scores", ROWS(ROWS_BANDS, SUBSTITUTE), .setting = "bands of linear scores",
