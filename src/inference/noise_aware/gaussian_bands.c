@@ -479,14 +479,14 @@ static double odd_squares(const tacit_gaussian_t *g, size_t b) {
 }
 
 /*
- * Above 1 where one sd of a count's noise at the bounds would move coefficients by two of their sds; or
+ * Above 1 where one sd of a count's noise at the bounds would move coefficients by 2.25 of their sds; or
  * where intervals are wider than those of sampling and what makes them so is doubted: squares beyond the
  * core, but for those of normal residuals, are half of all, or a part of them and the most of a coefficient's
  * variance is what is not known of them. Measured: docs/theory.md, 18.9.
  */
 double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
   const double wider_most = 1.3, part_some = 0.4, squares_some = 0.5, part_most = 0.6, squares_few = 0.15,
-               shift_most = 2;
+               shift_most = 2.25;
   double tail[MAX], sampling[MAX], part = 0, wider = 0, beyond = 0,
                                    square = g->posterior.square * mean_square_kept(g);
   if (!variances_of(g, g->tails.tail_cov, tail) || !variances_of(g, g->tails.squares, sampling)) {
