@@ -10,26 +10,19 @@
 #include "base/memory.h"
 #include "noise_aware/program.h"
 
-/* In sqrt(d): what is longer than the longest of public records, between these, is shortened to that. */
-static const double top = 64, most_top = 4096;
+/* In sqrt(d): what is longer is shortened to this. */
+static const double top = 64;
 /* Of the directions of scores in a band, by what is expected: residuals of counts and times lean one way. */
 static const double agreement = 0.6;
 /* What a slope may be off by, beside what the looks before left: on the diagonal, off it, and at most. */
 static const double diagonal_off = 0.2, off = 0.1, most_off = 0.6;
 
-/* Of scores at a point: bounds of a response may allow some that are hundreds of times as long as usual ones.
- */
-static double top_of_scores(tacit_program_run_t *run, const tacit_centred_point_t *point) {
-  double longest = tacit_public_reach(&run->public, point, 1) / sqrt((double)run->parameters->dim);
-  return fmin(fmax(longest, top), most_top);
-}
-
 static tacit_status_t release_lengths(tacit_program_run_t *run, const tacit_aware_banded_t *at,
-                                      tacit_program_banded_kind_t kind, double most, tacit_error_t *err) {
+                                      tacit_program_banded_kind_t kind, tacit_error_t *err) {
   bool is_of_slopes = kind == TACIT_PROGRAM_SLOPE_LENGTHS;
   tacit_band_lengths_t *lengths = is_of_slopes ? &run->bands.slopes : &run->bands.scores;
   double inner[BAND_CELLS], multiplier = tacit_program_banded_multiplier(run->settings, kind);
-  tacit_band_cells(lengths, sqrt((double)run->parameters->dim), most);
+  tacit_band_cells(lengths, sqrt((double)run->parameters->dim), top);
   lengths->are_far_rare = is_of_slopes;
   tacit_band_inner_edges(lengths, inner);
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
@@ -124,15 +117,16 @@ static double unseen_shift(tacit_program_run_t *run, const tacit_centred_point_t
   const double at_bounds = 0.9; /* of responses that are spread over them */
   const tacit_program_banded_t *b = &run->bands;
   size_t d = run->parameters->dim, band = 0;
-  double root = sqrt((double)d),
-         reach = fmin(tacit_public_reach(&run->public, point, at_bounds), most_top * root), least = INFINITY;
+  double root = sqrt((double)d), reach = fmin(tacit_public_reach(&run->public, point, at_bounds), top * root),
+         least = INFINITY;
   while (band + 1 < b->score_bands.n && b->score_bands.radii[band] < reach) {
     band++;
   }
   for (size_t j = 0; j < d; j++) {
     least = fmin(least, b->noise[j * d + j] + run->n * b->tails.squares[j * d + j]);
   }
-  return b->tails.count_sd[band] * reach / root / sqrt(least);
+  double sd = b->tails.count_sd[band];
+  return sd > 0 ? sd * reach / root / sqrt(least) : 0; /* the core hides none */
 }
 
 static tacit_program_point_t point_of(const tacit_program_run_t *run, const tacit_program_seen_t *seen) {
@@ -163,8 +157,7 @@ tacit_status_t tacit_program_learn_plain(tacit_program_run_t *run, tacit_program
   const tacit_aware_banded_t scores = banded_scores(run->parameters->dim, &point, seen);
   double *values, noise_sd = 0;
   tacit_status_t status = prepare(run, &point, &values, err);
-  TACIT_THEN(status, release_lengths(run, &scores, TACIT_PROGRAM_FIRST_SCORE_LENGTHS,
-                                     top_of_scores(run, &point.at), err));
+  TACIT_THEN(status, release_lengths(run, &scores, TACIT_PROGRAM_FIRST_SCORE_LENGTHS, err));
   TACIT_THEN(status, release_bands(run, &scores, TACIT_PROGRAM_FIRST_SCORES, values, &noise_sd, err));
   TACIT_THEN(status, set_score(run, seen, NULL, values, noise_sd, err));
   tacit_free(values);
@@ -182,9 +175,8 @@ tacit_status_t tacit_program_learn_last(tacit_program_run_t *run, tacit_program_
       .parts = {{"theta", d, seen->theta}, {"whiten", d * d, seen->whiten}, {"clip", 1, &seen->clip}}};
   double *values, said[BAND_CELLS], noise_sd = 0;
   tacit_status_t status = prepare(run, &point, &values, err);
-  TACIT_THEN(status, release_lengths(run, &slopes, TACIT_PROGRAM_SLOPE_LENGTHS, top, err));
-  TACIT_THEN(status,
-             release_lengths(run, &scores, TACIT_PROGRAM_SCORE_LENGTHS, top_of_scores(run, &point.at), err));
+  TACIT_THEN(status, release_lengths(run, &slopes, TACIT_PROGRAM_SLOPE_LENGTHS, err));
+  TACIT_THEN(status, release_lengths(run, &scores, TACIT_PROGRAM_SCORE_LENGTHS, err));
   TACIT_THEN(status, release_bands(run, &slopes, TACIT_PROGRAM_LAST_SLOPES, values, &noise_sd, err));
   if (status == TACIT_OK) {
     set_slope(run, seen, values, noise_sd);
