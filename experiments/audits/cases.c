@@ -354,7 +354,7 @@ const audit_case_t audit_cases[] = {
     {"noise-aware-gaussian", "noise-aware", "gaussian, two features", SUBSTITUTE, .model = AUDIT_LOGISTIC,
      .dim = 2, .family = TACIT_FAMILY_GAUSSIAN,
      .sides = {{121, 60, {{1, 0.65, 0}, {1, -0.65, 0}, {1, 1, 1}}},
-               {121, 60, {{1, 0.65, 0}, {1, -0.65, 0}, {1, -1, -0.5}}}},
+               {121, 60, {{1, 0.65, 0}, {1, -0.65, 0}, {1, -1, 1}}}},
      .n_second = 60, .configure = nothing, .rho = 0.3, .quick_effort = 0.25, .share = 0.5,
      .share_quick = 0.08, .faults = {FAULT_HALF_NOISE, FAULT_ROOT_2}},
     {"rows-moments", ROWS(ROWS_SECOND_MOMENTS, SUBSTITUTE), .setting = "second moments of rows",
