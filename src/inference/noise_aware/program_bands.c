@@ -114,10 +114,11 @@ static tacit_status_t set_score(tacit_program_run_t *run, tacit_program_seen_t *
 /* By how many sds of the mean score in some direction it would move, if a count's noise hid one sd of usual
  * records with responses at the bounds. */
 static double unseen_shift(tacit_program_run_t *run, const tacit_centred_point_t *point) {
-  const double at_bounds = 0.9; /* of responses that are spread over them */
+  const double at_bounds = 0.9, most_reach = 4096; /* of responses that are spread over them */
   const tacit_program_banded_t *b = &run->bands;
   size_t d = run->parameters->dim, band = 0;
-  double root = sqrt((double)d), reach = fmin(tacit_public_reach(&run->public, point, at_bounds), top * root),
+  double root = sqrt((double)d),
+         reach = fmin(tacit_public_reach(&run->public, point, at_bounds), most_reach * root),
          least = INFINITY;
   while (band + 1 < b->score_bands.n && b->score_bands.radii[band] < reach) {
     band++;
