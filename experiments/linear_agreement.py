@@ -342,6 +342,20 @@ def fit(tacit, case, epsilon, folder):
     }
 
 
+def anew(tacit, case, epsilon):
+    """A fit in a folder of its own, that is gone."""
+    with tempfile.TemporaryDirectory() as folder:
+        return fit(tacit, case, epsilon, pathlib.Path(folder) / "fit")
+
+
+def more(kept, runs, n, one, **of):
+    """runs, a list, up to n: one(place) for those that are missing; each is a line of the file as it comes."""
+    while len(runs) < n:
+        runs.append({**of, **one(len(runs))})
+        with open(kept, "a") as f:
+            f.write(json.dumps(runs[-1]) + "\n")
+
+
 def row(name, epsilon, case, runs):
     answers = [r for r in runs if "mean" in r and not r["problems"]]
     refused, failed = sum(r["status"] == 4 for r in runs), sum(r["status"] not in (0, 4, 5) for r in runs)
@@ -391,17 +405,7 @@ def main():
                 continue
             for epsilon in map(float, args.epsilon.split(",")):
                 runs = done.setdefault((name, epsilon), [])
-                while len(runs) < args.runs:
-                    with tempfile.TemporaryDirectory() as folder:
-                        runs.append(
-                            {
-                                "kind": name,
-                                "epsilon": epsilon,
-                                **fit(args.tacit, case, epsilon, pathlib.Path(folder) / "fit"),
-                            }
-                        )
-                    with open(kept, "a") as f:
-                        f.write(json.dumps(runs[-1]) + "\n")
+                more(kept, runs, args.runs, lambda _: anew(args.tacit, case, epsilon), kind=name, epsilon=epsilon)
                 lines.append(row(name, epsilon, case, runs))
                 print(lines[-1], flush=True)
     head = [

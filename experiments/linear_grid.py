@@ -47,9 +47,7 @@ def tight(r, _):
     return response(r, (0.5, -0.4, 0.3, 0.4), x), *x
 
 
-@kind(
-    "bounds three times too wide", y=(-13, 13), **{name: (-10, 10) for name in "abcd"}
-)
+@kind("bounds three times too wide", y=(-13, 13), **{name: (-10, 10) for name in "abcd"})
 def wide3(r, _):
     x = [normal(r, 800) for _ in range(4)]
     return response(r, (0.4, -0.4, 0.3, 0.3), x), *x
@@ -72,9 +70,7 @@ def corr(r, _):
 )
 def skew(r, _):
     x = [r.gamma(2, 0.7, 1000) for _ in range(3)] + [normal(r, 1000)]
-    return response(
-        r, (0.5, -0.4, 0.4, 0.3), x, r.normal(size=1000) * (0.4 + 0.4 * x[0])
-    ), *x
+    return response(r, (0.5, -0.4, 0.4, 0.3), x, r.normal(size=1000) * (0.4 + 0.4 * x[0])), *x
 
 
 @kind("an indicator of 3 % of 2 000 rows", y=(-6, 6), a=(-4, 4), b=(-4, 4), g=None)
@@ -147,9 +143,7 @@ def numbers(fits, of):
     if not fits:
         return "", "", ""
     part = slice(None) if len(fits[0]["mean"]) == of.d - 1 else of.part
-    mean, sd = (
-        np.array([np.array(f[what][part]) for f in fits]) for what in ("mean", "sd")
-    )
+    mean, sd = (np.array([np.array(f[what][part]) for f in fits]) for what in ("mean", "sd"))
     off, ratio = (mean - of.estimate) / of.error, sd / of.error
     held = (np.abs(off) < 1.645 * ratio).mean(0)
     return (
@@ -174,35 +168,6 @@ def cells(name, epsilon, of, own, others):
     return "| " + " | ".join(row) + " |"
 
 
-class Cell:
-    """A set at an epsilon: a fit of tacit's, and one of the prototype's."""
-
-    def __init__(self, args, program, case, of, name, epsilon):
-        self.args, self.program, self.case, self.of = args, program, case, of
-        self.name, self.epsilon = name, epsilon
-
-    def own(self, _):
-        with tempfile.TemporaryDirectory() as folder:
-            return linear_agreement.fit(
-                self.args.tacit, self.case, self.epsilon, pathlib.Path(folder) / "fit"
-            )
-
-    def by_prototype(self, seed):
-        return of_prototype(self.program, self.of, self.epsilon, seed)
-
-
-def more(kept, done, cell, by, one):
-    """The cell's runs, those that are missing made and appended to the file."""
-    found = done.setdefault((cell.name, cell.epsilon, by), [])
-    while len(found) < cell.args.runs:
-        found.append(
-            {"set": cell.name, "epsilon": cell.epsilon, "by": by, **one(len(found))}
-        )
-        with open(kept, "a") as f:
-            f.write(json.dumps(found[-1]) + "\n")
-    return found[: cell.args.runs]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tacit")
@@ -225,18 +190,15 @@ def main():
         done.setdefault((run["set"], run["epsilon"], run["by"]), []).append(run)
     with tempfile.TemporaryDirectory() as temporary:
         for name in args.sets.split(","):
-            case, of = linear.load(
-                name, args.data, pathlib.Path(temporary), args.relation
-            )
+            case, of = linear.load(name, args.data, pathlib.Path(temporary), args.relation)
             for epsilon in map(float, args.epsilon.split(",")):
-                cell = Cell(args, program, case, of, name, epsilon)
-                fits = more(kept, done, cell, "tacit", cell.own)
-                others = (
-                    more(kept, done, cell, "prototype", cell.by_prototype)
-                    if program
-                    else []
-                )
-                lines.append(cells(name, epsilon, of, fits, others))
+                ways = {"tacit": lambda _: linear_agreement.anew(args.tacit, case, epsilon)}
+                if program:
+                    ways["prototype"] = lambda seed: of_prototype(program, of, epsilon, seed)
+                made = {by: done.setdefault((name, epsilon, by), []) for by in ways}
+                for by, one in ways.items():
+                    linear_agreement.more(kept, made[by], args.runs, one, set=name, epsilon=epsilon, by=by)
+                lines.append(cells(name, epsilon, of, made["tacit"], made.get("prototype", [])))
                 print(lines[-1], flush=True)
     head = [
         "set",

@@ -450,3 +450,16 @@ bool tacit_band_learn_scores(const tacit_band_scores_t *of, tacit_band_tails_t *
   tacit_free(s);
   return ok;
 }
+
+double tacit_band_unseen_shift(const tacit_band_split_t *split, const tacit_band_tails_t *tails, size_t d,
+                               double n, double reach, const double *cov) {
+  size_t b = 0;
+  double least = INFINITY;
+  while (b + 1 < split->n && split->radii[b] < reach) {
+    b++;
+  }
+  for (size_t j = 0; j < d; j++) {
+    least = fmin(least, cov[j * d + j]);
+  }
+  return tails->count_sd[b] > 0 ? tails->count_sd[b] * reach / sqrt((double)d) / n / sqrt(least) : 0;
+}

@@ -106,5 +106,9 @@ typedef struct tacit_band_tails {
 double tacit_band_trace(const tacit_band_scores_t *scores, size_t b, size_t n);
 /* False: no memory. */
 bool tacit_band_learn_scores(const tacit_band_scores_t *scores, tacit_band_tails_t *tails);
+/* By how many sds of the mean score, of covariance cov (d, d), it would move in some direction, if the noise
+ * of a count hid one sd of units with scores as long as reach; n: units. 0 where the core has them. */
+double tacit_band_unseen_shift(const tacit_band_split_t *split, const tacit_band_tails_t *tails, size_t d,
+                               double n, double reach, const double *cov);
 
 #endif

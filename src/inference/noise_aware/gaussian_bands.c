@@ -384,12 +384,7 @@ static void set_frame(tacit_gaussian_t *g) {
   p->location = g->location;
   memcpy(p->theta, g->theta, d * sizeof *p->theta);
   memcpy(p->factor, g->factor, d * d * sizeof *p->factor);
-  for (size_t i = 0; i < d; i++) {
-    p->centre[i] = 0;
-    for (size_t j = i; j < d; j++) {
-      p->centre[i] += p->factor[j * d + i] * p->theta[j];
-    }
-  }
+  tacit_multiply_upper(d, p->factor, p->theta, p->centre);
 }
 
 tacit_status_t tacit_gaussian_learn_bands(tacit_gaussian_t *g, tacit_error_t *err) {
@@ -448,20 +443,6 @@ double tacit_gaussian_square_error(const tacit_gaussian_t *g) {
   return sqrt(g->posterior.square_var) / g->posterior.square;
 }
 
-/* By how many sds of the mean score in some direction it would move, if a count's noise hid one sd of records
- * with residuals at the bound, and usual rows. */
-static double unseen_shift(const tacit_gaussian_t *g) {
-  size_t d = g->d, b = 0;
-  double least = INFINITY;
-  while (b + 1 < g->score_bands.n && g->score_bands.radii[b] < g->reach) {
-    b++;
-  }
-  for (size_t j = 0; j < d; j++) {
-    least = fmin(least, g->posterior.cov[j * d + j]);
-  }
-  return g->tails.count_sd[b] * g->reach / sqrt((double)d) / g->n / sqrt(least);
-}
-
 /* Mean square of a number of a score over that of a residual; 1 of units of one row. */
 static double mean_square_kept(const tacit_gaussian_t *g) {
   double sum = 0;
@@ -502,7 +483,9 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
   }
   double tails =
       fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));
-  return fmax(fmin(tails, wider / wider_most), unseen_shift(g) / shift_most);
+  return fmax(fmin(tails, wider / wider_most),
+              tacit_band_unseen_shift(&g->score_bands, &g->tails, g->d, g->n, g->reach, g->posterior.cov) /
+                  shift_most);
 }
 
 void tacit_gaussian_note(const tacit_gaussian_t *g, tacit_evidence_t *evidence) {

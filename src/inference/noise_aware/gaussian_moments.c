@@ -224,15 +224,9 @@ static void keep_step(tacit_gaussian_t *g, const double *slope, const double *re
 /* Of the whitened rows that it was made by: the first of them is the constant. */
 static double explained_by(const tacit_gaussian_t *g, double error) {
   size_t d = g->d;
-  double sum = error * ((double)d - 1) / (double)d;
-  for (size_t i = 1; i < d; i++) {
-    double fitted = 0;
-    for (size_t j = i; j < d; j++) {
-      fitted += g->factor[j * d + i] * g->theta[j];
-    }
-    sum += fitted * fitted;
-  }
-  return sum;
+  double fitted[MAX];
+  tacit_multiply_upper(d, g->factor, g->theta, fitted);
+  return error * ((double)d - 1) / (double)d + tacit_dot(d - 1, fitted + 1, fitted + 1);
 }
 
 /* least: floor of eigenvalues. */

@@ -88,13 +88,11 @@ static double density_of_before(const tacit_linear_posterior_t *p, const double 
   const double df = 5;
   const tacit_linear_before_t *before = &p->before;
   size_t d = p->d;
-  double gamma[GAUSSIAN_MAX], square = 0, n = 0;
+  double away[GAUSSIAN_MAX], gamma[GAUSSIAN_MAX], square = 0, n = 0;
   for (size_t i = 0; i < d; i++) {
-    gamma[i] = 0;
-    for (size_t j = i; j < d; j++) {
-      gamma[i] += before->factor[j * d + i] * (theta[j] - before->theta[j]);
-    }
+    away[i] = theta[i] - before->theta[i];
   }
+  tacit_multiply_upper(d, before->factor, away, gamma);
   for (size_t i = 0; i < d; i++) {
     double off = before->response[i] - tacit_dot(d, before->slope + i * d, gamma);
     square += before->is_rare[i] ? 0 : off * off;

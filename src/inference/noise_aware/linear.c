@@ -51,6 +51,15 @@ void tacit_solve_upper(size_t n, const double *factor, double *x) {
   }
 }
 
+void tacit_multiply_upper(size_t n, const double *factor, const double *v, double *out) {
+  for (size_t i = 0; i < n; i++) {
+    out[i] = 0;
+    for (size_t j = i; j < n; j++) {
+      out[i] += factor[j * n + i] * v[j];
+    }
+  }
+}
+
 void tacit_invert_lower(size_t n, const double *factor, double *inverse) {
   memset(inverse, 0, n * n * sizeof *inverse);
   for (size_t j = 0; j < n; j++) {

@@ -164,6 +164,8 @@ bool tacit_cholesky(size_t n, double *a);
 /* x <- L^-1 x and x <- L^-T x for a lower factor L. */
 void tacit_solve_lower(size_t n, const double *factor, double *x);
 void tacit_solve_upper(size_t n, const double *factor, double *x);
+/* out (n) <- L' v. */
+void tacit_multiply_upper(size_t n, const double *factor, const double *v, double *out);
 /* inverse <- L^-1, lower triangular. */
 void tacit_invert_lower(size_t n, const double *factor, double *inverse);
 /* inverse <- L^-T L^-1, which is symmetric. work: n^2. */

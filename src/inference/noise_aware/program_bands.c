@@ -111,23 +111,17 @@ static tacit_status_t set_score(tacit_program_run_t *run, tacit_program_seen_t *
   return TACIT_OK;
 }
 
-/* By how many sds of the mean score in some direction it would move, if a count's noise hid one sd of usual
- * records with responses at the bounds. */
+/* Of usual records with responses at the bounds. */
 static double unseen_shift(tacit_program_run_t *run, const tacit_centred_point_t *point) {
   const double at_bounds = 0.9, most_reach = 4096; /* of responses that are spread over them */
   const tacit_program_banded_t *b = &run->bands;
-  size_t d = run->parameters->dim, band = 0;
-  double root = sqrt((double)d),
-         reach = fmin(tacit_public_reach(&run->public, point, at_bounds), most_reach * root),
-         least = INFINITY;
-  while (band + 1 < b->score_bands.n && b->score_bands.radii[band] < reach) {
-    band++;
+  size_t d = run->parameters->dim;
+  double cov[MATRIX], reach = tacit_public_reach(&run->public, point, at_bounds);
+  for (size_t i = 0; i < d * d; i++) {
+    cov[i] = (b->noise[i] / run->n + b->tails.squares[i]) / run->n;
   }
-  for (size_t j = 0; j < d; j++) {
-    least = fmin(least, b->noise[j * d + j] + run->n * b->tails.squares[j * d + j]);
-  }
-  double sd = b->tails.count_sd[band];
-  return sd > 0 ? sd * reach / root / sqrt(least) : 0; /* the core hides none */
+  return tacit_band_unseen_shift(&b->score_bands, &b->tails, d, run->n,
+                                 fmin(reach, most_reach * sqrt((double)d)), cov);
 }
 
 static tacit_program_point_t point_of(const tacit_program_run_t *run, const tacit_program_seen_t *seen) {

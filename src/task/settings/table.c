@@ -233,10 +233,8 @@ static const struct {
      "student_t(7, 0, 2.5) for the difference between two levels, and student_t(7, 0, 1.5) for the intercept "
      "at the features' means, about uniform as a probability; gaussian: in sds of the response, as released, "
      "student_t(3, 0, e) for one sd of a feature, e from 0.2 to 1.25 as released moments tell, the same for "
-     "half "
-     "the difference between two levels (more where one is rare), student_t(3, 0, 2.5) for the intercept "
-     "around "
-     "its mean, half student_t(3, 0, 2.5) for sigma. Else student_t(3, 0, "
+     "half the difference between two levels (more where one is rare), student_t(3, 0, 2.5) for the "
+     "intercept around its mean, half student_t(3, 0, 2.5) for sigma. Else student_t(3, 0, "
      "2.5) for half of a feature's range, half of that scale for two levels, student_t(7, 0, 1.5) for the "
      "intercept at the middle of the bounds (gaussian: student_t(3, 0, 2.5) in half ranges of the response), "
      "and half student_t(3, 0, 1) for sigma.",
