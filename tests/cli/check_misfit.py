@@ -6,6 +6,8 @@
 Times in whole years, of which a third are at the lower bound, as Weibull ones: slopes that the program expects are half of what scores of the shape change by.
 With one score as it is before the last, as of smaller budgets, the shape is 1.8 of its sds off.
 
+Counts of which one in 250 is a code, the bound, 200 times the mean: an answer there is at epsilon 8 or 200 is that without privacy, or none is given.
+
 And counts with a level that three records in a hundred have: coordinates of releases that grow along it from look to look leave no intervals, at epsilon 8 of 10 000 records.
 """
 import csv
@@ -34,10 +36,13 @@ pathlib.Path("d.yaml").write_text(
     "columns:\n  years: {type: numeric, lower: 1, upper: 40}\n  over: {type: binary}\n  a: {type: numeric, lower: -1, upper: 1}\n  b: {type: categorical, levels: [p, q, r]}\n")
 
 
-def fit(out, *words, formula="Surv(years, over) ~ a + b", family="weibull", name="d"):
+def fit(out, *words, formula="Surv(years, over) ~ a + b", family="weibull", name="d", may_be_flagged=False):
     done = subprocess.run([TACIT, "fit", formula, "--family", family, "--data", f"{name}.csv", "--schema", f"{name}.yaml", "--seed", "3", "--quiet", "--out", out, *words],
                           capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "problem" not in done.stderr, done.stderr
+    is_flagged = "problem" in done.stderr
+    assert done.returncode == 0 and (may_be_flagged or not is_flagged), done.stderr
+    if is_flagged:
+        return None
     with open(f"{out}/summary.csv") as file:
         return {row["name"]: (float(row["mean"]), float(row["sd"] or "nan")) for row in csv.DictReader(file)}
 
@@ -64,6 +69,18 @@ exposed = fit("rare-exposed", "--exposed", "--method", "hmc", "--chains", "2", "
 private = fit("rare", "--epsilon", "8", "--delta", "1e-6", **rare)
 for name in ("b_Intercept", "b_a", "b_g", "phi"):
     assert abs(private[name][0] - exposed[name][0]) < 3 * private[name][1] < 9 * exposed[name][1], (name, private[name], exposed[name])
+
+# a code among the counts
+with open("r.csv") as file, open("s.csv", "w") as spoilt:
+    for i, line in enumerate(file):
+        spoilt.write("600" + line[line.index(","):] if i % 250 == 1 else line)
+pathlib.Path("s.yaml").write_text("columns:\n  y: {type: integer, lower: 0, upper: 600}\n  a: {type: numeric, lower: -3, upper: 3}\n  g: {type: binary}\n")
+spoilt = {"formula": "y ~ a", "family": "negbinomial", "name": "s"}
+exposed = fit("spoilt-exposed", "--exposed", "--method", "hmc", "--chains", "2", "--warmup", "400", "--draws", "800", **spoilt)
+for epsilon in ("8", "200"):
+    private = fit(f"spoilt-{epsilon}", "--epsilon", epsilon, "--delta", "1e-6", may_be_flagged=True, **spoilt)
+    for name in ("b_Intercept", "b_a", "phi"):
+        assert private is None or abs(private[name][0] - exposed[name][0]) < 3 * private[name][1], (epsilon, name, private, exposed)
 
 # bounds that a few wrong entries would decide at, unseen, are warned of; tighter ones are not
 for upper, is_warned in ((600, True), (30, False)):

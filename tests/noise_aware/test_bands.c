@@ -28,10 +28,11 @@ static void any_scores(double share, double factor, double (*scores)[D]) {
 
 static double length_of(const double *v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-/* Counts with noise. */
-static void count(double (*scores)[D], double noise_sd, double top, tacit_band_lengths_t *l) {
+/* Counts with noise; far: where cells that are far end, 0: there are none. */
+static void count_far(double (*scores)[D], double noise_sd, double top, double far, tacit_band_lengths_t *l) {
   double inner[BAND_CELLS];
   tacit_band_cells(l, sqrt(D), top);
+  tacit_band_add_far(l, 4, far);
   tacit_band_inner_edges(l, inner);
   for (size_t i = 0; i < N; i++) {
     size_t k = 0;
@@ -45,6 +46,10 @@ static void count(double (*scores)[D], double noise_sd, double top, tacit_band_l
   }
   l->noise_sd = noise_sd;
   assert_true(tacit_band_learn_counts(l, N));
+}
+
+static void count(double (*scores)[D], double noise_sd, double top, tacit_band_lengths_t *l) {
+  count_far(scores, noise_sd, top, 0, l);
 }
 
 static void test_cells_reach_the_top(void **unused) {
@@ -162,7 +167,7 @@ static void test_sums_are_off_by_their_own_sds(void **unused) {
     count(scores, sd, 200, &l);
     tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
     release(scores, &split, true, sd, values);
-    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity};
+    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity, 0, 0};
     assert_true(tacit_band_learn_scores(&of, &tails));
     for (size_t j = 0; j < D; j++) {
       double var = tails.core_var + tails.tail_cov[j * D + j];
@@ -201,7 +206,7 @@ static void test_wide_bounds_cost_little(void **unused) {
     count(scores, sd, 3000, &l);
     tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
     release(scores, &split, true, sd, values);
-    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity};
+    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity, 0, 0};
     assert_true(tacit_band_learn_scores(&of, &tails));
     wide += sqrt(1 + N * (tails.core_var + tails.tail_cov[0])) / 24;
     count(scores, 3 * sd, 60, &l);
@@ -264,7 +269,7 @@ static void test_what_a_model_says_of_tails_is_one_of_the_scenarios(void **unuse
       sum += scores[i][1] / N;
     }
     for (size_t is_told = 0; is_told < 2; is_told++) {
-      const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, is_told ? said : NULL, identity};
+      const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, is_told ? said : NULL, identity, 0, 0};
       assert_true(tacit_band_learn_scores(&of, &tails));
       for (size_t b = 1; b < split.n; b++) {
         off[is_told] += is_right ? pow(tails.records[b] - numbers[b], 2) : 0;
@@ -275,6 +280,101 @@ static void test_what_a_model_says_of_tails_is_one_of_the_scenarios(void **unuse
   }
   print_message("numbers off by %.3g, told %.3g; mean square told %.3f\n", off[0], off[1], square / n);
   assert_true(off[1] < 0.5 * off[0] && square / n < 2);
+}
+
+/* Far bands, in which nobody is usually, cost nothing; who is seen there counts in full, and who is not is
+ * counted as hidden by as much. */
+static void test_far_bands_count_who_is_seen(void **unused) {
+  (void)unused;
+  static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
+  static tacit_band_tails_t tails;
+  const double identity[D * D] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, sd = 8, length = 3000;
+  double square = 0, n = 0;
+  state = 8;
+  for (size_t run = 0; run < 40; run++) {
+    size_t n_far = run % 2 * 60, at = 0;
+    double sum = 0;
+    any_scores(0, 1, scores);
+    for (size_t i = 0; i < n_far; i++) {
+      scores[i][1] = length;
+    }
+    for (size_t i = 0; i < N; i++) {
+      sum += scores[i][1] / N;
+    }
+    tacit_band_lengths_t l;
+    tacit_band_split_t split, near_split;
+    count_far(scores, 2 * sd, 64, 60000, &l);
+    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
+    assert_true(split.n - split.n_near == l.n - l.n_near && split.first[split.n] == l.n);
+    near_split = split;
+    near_split.n = split.n_near;
+    release(scores, &split, true, sd, values);
+    const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity, 0, 0};
+    assert_true(tacit_band_learn_scores(&of, &tails));
+    while (split.radii[at] < length) {
+      at++;
+    }
+    assert_true(fabs(tails.counted[at] - (double)n_far) < 6 * tails.count_sd[at]);
+    bool is_any_seen = false;
+    for (size_t b = split.n_near; b < split.n; b++) {
+      assert_true(b == at && n_far > 0 ? fabs(tails.records[b] - (double)n_far) < 6 * sd
+                                       : tails.records[b] < sd);
+      is_any_seen = is_any_seen || tails.counted[b] > 3 * tails.count_sd[b];
+    }
+    if (n_far > 0) {
+      square += pow(tails.sum[1] - sum, 2) / (tails.core_var + tails.tail_cov[D + 1]);
+      n++;
+    } else if (!is_any_seen) { /* as if these bands were not there */
+      tacit_band_tails_t near;
+      const tacit_band_scores_t near_of = {&l, &near_split, D, D, N, values, sd, NULL, identity, 0, 0};
+      assert_true(tacit_band_learn_scores(&near_of, &near));
+      assert_close(tails.sum[1], near.sum[1], 1e-12);
+      assert_close(tails.tail_cov[D + 1], near.tail_cov[D + 1], 1e-12);
+    }
+  }
+  print_message("mean square %.3f of %g\n", square / n, n);
+  assert_true(square / n < 2);
+}
+
+/* A count of all beyond the core, of less noise than those of bands, tells tails from none. */
+static void test_a_count_beyond_the_core_tells_of_tails(void **unused) {
+  (void)unused;
+  static double scores[N][D], values[BAND_CELLS * BAND_PACKED];
+  static tacit_band_tails_t tails;
+  const double identity[D * D] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, sd = 30;
+  double off[2] = {0}, square[2] = {0};
+  state = 9;
+  for (size_t run = 0; run < 40; run++) {
+    double sum = 0, numbers[BAND_CELLS], beyond = 0;
+    any_scores(run % 2 ? 0.005 : 0, 12, scores);
+    for (size_t i = 0; i < N; i++) {
+      sum += scores[i][1] / N;
+    }
+    tacit_band_lengths_t l;
+    tacit_band_split_t split;
+    count(scores, sd, 100, &l);
+    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
+    release(scores, &split, true, sd, values);
+    fill_numbers(scores, &split, numbers);
+    for (size_t b = 1; b < split.n; b++) {
+      beyond += numbers[b];
+    }
+    for (size_t is_told = 0; is_told < 2; is_told++) {
+      double told_sd = is_told ? 5 : 0, told = 0;
+      const tacit_band_scores_t of = {
+          &l,     &split, D, D, N, values, sd, NULL, identity, told_sd > 0 ? beyond + told_sd * normal() : 0,
+          told_sd};
+      assert_true(tacit_band_learn_scores(&of, &tails));
+      for (size_t b = 1; b < split.n; b++) {
+        told += tails.records[b];
+      }
+      off[is_told] += pow(told - beyond, 2);
+      square[is_told] += pow(tails.sum[1] - sum, 2) / (tails.core_var + tails.tail_cov[D + 1]) / 40;
+    }
+  }
+  print_message("numbers off by %.3g, told %.3g; mean squares %.3f, %.3f\n", sqrt(off[0] / 40),
+                sqrt(off[1] / 40), square[0], square[1]);
+  assert_true(off[1] < 0.25 * off[0] && square[1] < 2);
 }
 
 static void test_moments_are_those_of_vectors(void **unused) {
@@ -344,6 +444,8 @@ int main(void) {
       cmocka_unit_test(test_sums_are_off_by_their_own_sds),
       cmocka_unit_test(test_wide_bounds_cost_little),
       cmocka_unit_test(test_what_a_model_says_of_tails_is_one_of_the_scenarios),
+      cmocka_unit_test(test_far_bands_count_who_is_seen),
+      cmocka_unit_test(test_a_count_beyond_the_core_tells_of_tails),
       cmocka_unit_test(test_moments_are_those_of_vectors),
       cmocka_unit_test(test_moments_that_are_known_together),
   };

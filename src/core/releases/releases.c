@@ -74,10 +74,11 @@ static bool is_of_shape(const tacit_kept_release_t *kept, const tacit_kept_relea
 tacit_status_t tacit_releases_take(tacit_releases_t *releases, tacit_kept_release_t *release,
                                    tacit_error_t *err) {
   if (releases->n_taken >= releases->n || !is_of_shape(&releases->items[releases->n_taken], release)) {
-    return tacit_error_set(
-        err, TACIT_ERR_DATA, "releases",
-        "release %zu should be \"%s\" with %zu numbers: the releases are not those of this method and model",
-        releases->n_taken + 1, release->label, release->n_values);
+    return tacit_error_set(err, TACIT_ERR_DATA, "releases",
+                           "release %zu should be \"%s\" with %zu numbers: the releases are not those of "
+                           "this method and model, or "
+                           "another version of tacit made them",
+                           releases->n_taken + 1, release->label, release->n_values);
   }
   const tacit_kept_release_t *kept = &releases->items[releases->n_taken++];
   release->noise_multiplier = kept->noise_multiplier;

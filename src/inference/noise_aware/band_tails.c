@@ -31,6 +31,8 @@ static const double far_from = 16;
 /* A band that is empty with this probability is taken to be: what a record there would do, next to never,
  * would else widen every interval. */
 static const double surely = 0.998;
+/* A far band whose count is less than this, in sds of its noise, is taken to be empty. */
+static const double seen_from = 3;
 
 /* What is the same for all scenarios, of bands 1 .. n. */
 typedef struct outer {
@@ -42,7 +44,8 @@ typedef struct outer {
   double reach[BAND_CELLS]; /* radius over that from which on bands are far from the core */
   double sum[BAND_CELLS][BAND_DIM], sum_var[BAND_CELLS];
   double log_tau[N_TAU];
-  const double *said; /* units, as the model says, or NULL */
+  double beyond, beyond_var; /* units in all bands, and its noise; 0: not known */
+  const double *said;        /* units, as the model says, or NULL */
   bool is_empty[BAND_CELLS];
 } outer_t;
 
@@ -158,6 +161,22 @@ static double learn_count(double m, double off_by, double measured, double varia
   return highest + log(total) - log(sd);
 }
 
+/* How many there are in all bands together, and what that says of each. */
+static void learn_beyond(const outer_t *o, scenario_t *s) {
+  double mean = 0, variance = o->beyond_var;
+  for (size_t b = 0; b < o->n; b++) {
+    mean += s->records[b];
+    variance += s->records_var[b];
+  }
+  double off = o->beyond - mean;
+  s->log_weight -= 0.5 * (off * off / variance + log(variance));
+  for (size_t b = 0; b < o->n; b++) {
+    double part = s->records_var[b] / variance;
+    s->records[b] = fmax(s->records[b] + part * off, 0.1 * s->records[b]);
+    s->records_var[b] *= 1 - part;
+  }
+}
+
 /* expected (n): units in bands, off by off_by of themselves; its prior probability. */
 static void learn_scenario(const outer_t *o, const double *expected, double off_by, double probability,
                            scenario_t *s) {
@@ -168,6 +187,9 @@ static void learn_scenario(const outer_t *o, const double *expected, double off_
                     o->count_var[b], &s->records[b], &s->records_var[b], &s->none[b]);
     s->records[b] *= !o->is_empty[b];
     s->records_var[b] *= !o->is_empty[b];
+  }
+  if (o->beyond_var > 0) {
+    learn_beyond(o, s);
   }
   given_tau_t of;
   for (size_t t = 0; t < N_TAU; t++) {
@@ -278,10 +300,11 @@ static double mean_square(const tacit_band_scores_t *of, size_t b) {
 
 static void fill_outer(const tacit_band_scores_t *of, const double *bar, outer_t *o) {
   double sd = noise_of(of), lengths_var = pow(fmax(of->lengths->noise_sd, 1e-6), 2), weight = 0;
-  o->n = of->split->n - 1;
   o->d = of->d;
   o->units = of->n;
   o->said = of->said != NULL ? of->said + 1 : NULL;
+  o->beyond = of->beyond;
+  o->beyond_var = of->beyond_sd > 0 ? pow(fmax(of->beyond_sd, 1e-6), 2) : 0;
   for (size_t t = 0; t < N_TAU; t++) {
     o->log_tau[t] = -0.5 * pow(log(taus[t] / tau_median) / tau_sd, 2);
     weight += exp(o->log_tau[t]);
@@ -289,7 +312,7 @@ static void fill_outer(const tacit_band_scores_t *of, const double *bar, outer_t
   for (size_t t = 0; t < N_TAU; t++) {
     o->log_tau[t] -= log(weight);
   }
-  for (size_t b = 0; b < o->n; b++) {
+  for (size_t b = 0; b + 1 < of->split->n; b++) {
     const double *released = of->released + (b + 1) * n_packed(of);
     double radius = of->split->radii[b + 1], c2 = radius * radius, counted = 0, n_cells = 0;
     for (size_t k = of->split->first[b + 1]; k < of->split->first[b + 2]; k++, n_cells++) {
@@ -308,6 +331,15 @@ static void fill_outer(const tacit_band_scores_t *of, const double *bar, outer_t
       o->sum[b][j] = released[1 + j] / sqrt(2) * radius / of->n;
     }
   }
+}
+
+/* Bands up to the last that is near, or far and seen. */
+static size_t count_seen(const tacit_band_scores_t *of, const outer_t *o) {
+  size_t n = of->split->n_near - 1;
+  for (size_t b = n; b + 1 < of->split->n; b++) {
+    n = o->count[b] > seen_from * sqrt(o->count_var[b]) ? b + 1 : n;
+  }
+  return n;
 }
 
 /* Bands that are empty so surely that they are taken to be; is there one? */
@@ -397,6 +429,8 @@ static void add_squares(const tacit_band_scores_t *of, const double *bar, size_t
       double prior = pow((b == 0 ? 0.5 : 0.8) * size, 2) + 0.5 * guess.var / (double)(d * d) + 1e-18,
              share = prior / (prior + own);
       at += share * (value - at);
+      at = i == j && b > 0 ? fmax(at, 0.1 * size)
+                           : at; /* noise is large there, and squares are not negative */
       tails->squares[i * d + j] += at;
       tails->squares[j * d + i] = tails->squares[i * d + j];
       if (i == 0 && j == 0) {
@@ -434,11 +468,15 @@ bool tacit_band_learn_scores(const tacit_band_scores_t *of, tacit_band_tails_t *
   bool ok = o != NULL && s != NULL;
   if (ok && of->split->n > 1) {
     fill_outer(of, bar, o);
-    size_t n = learn_scenarios(o, s);
-    for (size_t b = 0; b < o->n; b++) {
-      tails->count_sd[b + 1] = sqrt(o->count_var[b]);
+    o->n = count_seen(of, o);
+    if (o->n > 0) {
+      size_t n = learn_scenarios(o, s);
+      mix(o, find_empty(o, n, s) ? learn_scenarios(o, s) : n, s, tails);
     }
-    mix(o, find_empty(o, n, s) ? learn_scenarios(o, s) : n, s, tails);
+    for (size_t b = 1; b < of->split->n; b++) {
+      tails->counted[b] = o->count[b - 1];
+      tails->count_sd[b] = sqrt(o->count_var[b - 1]);
+    }
   }
   for (size_t b = 0; b < of->split->n; b++) {
     add_squares(of, bar, b, tails);
@@ -451,8 +489,8 @@ bool tacit_band_learn_scores(const tacit_band_scores_t *of, tacit_band_tails_t *
   return ok;
 }
 
-double tacit_band_unseen_shift(const tacit_band_split_t *split, const tacit_band_tails_t *tails, size_t d,
-                               double n, double reach, const double *cov) {
+double tacit_band_unseen_shift(const tacit_band_split_t *split, const tacit_band_tails_t *tails,
+                               double others, size_t d, double n, double reach, const double *cov) {
   size_t b = 0;
   double least = INFINITY;
   while (b + 1 < split->n && split->radii[b] < reach) {
@@ -461,5 +499,6 @@ double tacit_band_unseen_shift(const tacit_band_split_t *split, const tacit_band
   for (size_t j = 0; j < d; j++) {
     least = fmin(least, cov[j * d + j]);
   }
-  return tails->count_sd[b] > 0 ? tails->count_sd[b] * reach / sqrt((double)d) / n / sqrt(least) : 0;
+  double sd = tails->count_sd[b] > 0 ? 1 / sqrt(pow(tails->count_sd[b], -2) + others) : 0;
+  return sd > 0 ? sd * reach / sqrt((double)d) / n / sqrt(least) : 0;
 }

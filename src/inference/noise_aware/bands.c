@@ -18,6 +18,14 @@ void tacit_band_cells(tacit_band_lengths_t *lengths, double unit, double top) {
     lengths->n++;
   }
   lengths->edges[lengths->n] = fmax(lengths->edges[lengths->n], top);
+  lengths->n_near = lengths->n;
+}
+
+void tacit_band_add_far(tacit_band_lengths_t *lengths, double factor, double top) {
+  while (lengths->edges[lengths->n] < top && lengths->n < BAND_CELLS) {
+    lengths->edges[lengths->n + 1] = fmin(factor * lengths->edges[lengths->n], top);
+    lengths->n++;
+  }
 }
 
 void tacit_band_inner_edges(const tacit_band_lengths_t *lengths, double *inner) {
@@ -224,15 +232,15 @@ bool tacit_band_learn_counts(tacit_band_lengths_t *l, double n) {
 
 /* ---- bands ---- */
 
-/* A first band of `core` cells, then bands by a factor. */
+/* A first band of `core` cells, then bands by a factor, and what is far cell by cell. */
 static void split_by(const tacit_band_lengths_t *l, size_t core, double factor, tacit_band_split_t *split) {
-  split->n = 0;
+  split->n = split->n_near = 0;
   for (size_t from = 0, to = core; from < l->n; from = to, to = from) {
-    if (split->n > 0) {
-      while (to < l->n && (to == from || l->edges[to] < 0.999 * factor * l->edges[from])) {
-        to++;
-      }
+    while (split->n > 0 && to < l->n_near && (to == from || l->edges[to] < 0.999 * factor * l->edges[from])) {
+      to++;
     }
+    to += from >= l->n_near;
+    split->n_near += from < l->n_near;
     split->first[split->n] = from;
     split->radii[split->n++] = l->edges[to] * l->unit;
     split->first[split->n] = to;
@@ -296,7 +304,7 @@ static void split_best(const wanted_t *wanted, band_loss loss, double gain, taci
   double best = INFINITY;
   split->n = 0;
   for (size_t f = 0; f < sizeof factors / sizeof factors[0]; f++, best -= gain) {
-    for (size_t core = 4; core <= wanted->lengths->n; core++) {
+    for (size_t core = 4; core <= wanted->lengths->n_near; core++) {
       tacit_band_split_t at;
       split_by(wanted->lengths, core, factors[f], &at);
       double lost = loss(wanted, &at);

@@ -17,6 +17,7 @@ enum {
 /* Lengths in cells, from the shortest, and what counts of them tell. */
 typedef struct tacit_band_lengths {
   size_t n;                            /* cells; cell k is from edges[k] to edges[k + 1] */
+  size_t n_near;                       /* the others are far: nobody is there unless it is seen */
   double unit;                         /* sqrt(d) */
   double edges[BAND_CELLS + 1];        /* in units; edges[0] = 0 */
   bool are_far_rare;                   /* for ->mean: units far out are, as rows are and scores need not be */
@@ -27,6 +28,9 @@ typedef struct tacit_band_lengths {
 /* Cells that end at 1/4, 1/2, 3/4, 1 and from there by factors of sqrt 2, until one reaches `top`, in units:
  * no length is beyond it. */
 void tacit_band_cells(tacit_band_lengths_t *lengths, double unit, double top);
+/* Cells that are far, after those that are there: each ends at `factor` times where it begins, the last one
+ * at `top`, in units. */
+void tacit_band_add_far(tacit_band_lengths_t *lengths, double factor, double top);
 /* inner (n - 1) <- the edges between cells, as a release wants them. */
 void tacit_band_inner_edges(const tacit_band_lengths_t *lengths, double *inner);
 /*
@@ -36,9 +40,10 @@ void tacit_band_inner_edges(const tacit_band_lengths_t *lengths, double *inner);
  */
 bool tacit_band_learn_counts(tacit_band_lengths_t *lengths, double n);
 
-/* Cells put together: band l has cells first[l] to first[l + 1] - 1. */
+/* Cells put together: band l has cells first[l] to first[l + 1] - 1. Each far cell is a band, after the
+ * n_near others. */
 typedef struct tacit_band_split {
-  size_t n, first[BAND_CELLS + 1];
+  size_t n, n_near, first[BAND_CELLS + 1];
   double radii[BAND_CELLS];
 } tacit_band_split_t;
 
@@ -86,6 +91,8 @@ typedef struct tacit_band_scores {
                           those beyond the core */
   const double *shape; /* (d, d): what squares of scores are taken to be in proportion to, as far as they are
                           not known */
+  double beyond, beyond_sd; /* units beyond the first band by a release of their own, and its noise; 0: there
+                               is none */
 } tacit_band_scores_t;
 
 /* What they tell, all per unit. */
@@ -96,7 +103,8 @@ typedef struct tacit_band_tails {
   double squares[BAND_DIM * BAND_DIM];  /* (d, d): mean of v v' of scores */
   double records[BAND_CELLS];           /* units in each band, */
   double records_var[BAND_CELLS];
-  double count_sd[BAND_CELLS]; /* noise of all that was released of how many there are; 0 in the core */
+  double counted[BAND_CELLS];  /* the same by what was released of how many there are, and */
+  double count_sd[BAND_CELLS]; /* noise of that; 0 in the core */
   double expected[BAND_CELLS]; /* squares by band, sum of d numbers, as counts alone say they are */
   double last[BAND_CELLS],
       last_var[BAND_CELLS]; /* squares by band of the first number, or where m > d of the last */
@@ -107,8 +115,9 @@ double tacit_band_trace(const tacit_band_scores_t *scores, size_t b, size_t n);
 /* False: no memory. */
 bool tacit_band_learn_scores(const tacit_band_scores_t *scores, tacit_band_tails_t *tails);
 /* By how many sds of the mean score, of covariance cov (d, d), it would move in some direction, if the noise
- * of a count hid one sd of units with scores as long as reach; n: units. 0 where the core has them. */
-double tacit_band_unseen_shift(const tacit_band_split_t *split, const tacit_band_tails_t *tails, size_t d,
-                               double n, double reach, const double *cov);
+ * of a count hid one sd of units with scores as long as reach; n: units; others: precision of other counts of
+ * such units. 0 where the core has them. */
+double tacit_band_unseen_shift(const tacit_band_split_t *split, const tacit_band_tails_t *tails,
+                               double others, size_t d, double n, double reach, const double *cov);
 
 #endif

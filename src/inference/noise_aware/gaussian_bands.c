@@ -484,7 +484,7 @@ double tacit_gaussian_tail_doubt(const tacit_gaussian_t *g, const double *cov) {
   double tails =
       fmax(fmin(part / part_some, beyond / squares_some), fmin(part / part_most, beyond / squares_few));
   return fmax(fmin(tails, wider / wider_most),
-              tacit_band_unseen_shift(&g->score_bands, &g->tails, g->d, g->n, g->reach, g->posterior.cov) /
+              tacit_band_unseen_shift(&g->score_bands, &g->tails, 0, g->d, g->n, g->reach, g->posterior.cov) /
                   shift_most);
 }
 

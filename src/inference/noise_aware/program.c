@@ -257,9 +257,10 @@ static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *e
   tacit_program_said_t worst = ((const tacit_program_run_t *)fit->sites->of)->said;
   for (size_t i = 1; i < fit->n; i++) {
     const tacit_program_said_t *of = &((const tacit_program_run_t *)fit->sites[i].of)->said;
-    worst = (tacit_program_said_t){fmax(worst.last_step, of->last_step),
-                                   fmin(worst.information, of->information), fmax(worst.lost, of->lost),
-                                   fmax(worst.bend, of->bend), fmax(worst.unseen, of->unseen)};
+    worst =
+        (tacit_program_said_t){fmax(worst.last_step, of->last_step), fmin(worst.information, of->information),
+                               fmax(worst.lost, of->lost),           fmax(worst.bend, of->bend),
+                               fmax(worst.unseen, of->unseen),       fmax(worst.tails, of->tails)};
   }
   *evidence = (tacit_evidence_t){.n_terms = n < TACIT_MAX_EVIDENCE ? n : TACIT_MAX_EVIDENCE};
   for (size_t i = 0; i < evidence->n_terms; i++) {
@@ -270,6 +271,7 @@ static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *e
   tacit_checks_add(&evidence->checks, TACIT_CHECK_LOST, SIZE_MAX, worst.lost);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, worst.bend);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_UNSEEN, SIZE_MAX, worst.unseen);
+  tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, worst.tails);
   return fit->between > 0 ? TACIT_OK : tacit_program_share(fit->sites[fit->n - 1].of, evidence, err);
 }
 

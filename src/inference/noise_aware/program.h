@@ -46,6 +46,7 @@ typedef enum tacit_program_banded_kind {
   TACIT_PROGRAM_SLOPE_LENGTHS,
   TACIT_PROGRAM_SCORE_LENGTHS,
   TACIT_PROGRAM_LAST_SLOPES,
+  TACIT_PROGRAM_BEYOND, /* how many scores are longer than those of the core */
   TACIT_PROGRAM_LAST_SCORES,
   TACIT_PROGRAM_N_BANDED
 } tacit_program_banded_kind_t;
@@ -55,6 +56,8 @@ typedef struct tacit_program_banded {
   tacit_band_lengths_t slopes, scores;
   tacit_band_split_t slope_bands, score_bands;
   tacit_band_tails_t tails;
+  double beyond, beyond_sd; /* units beyond the core, and its noise; 0: not released */
+  double far_counted[BAND_CELLS], far_count_sd[BAND_CELLS]; /* of far bands, at the last point but one */
   double noise[MATRIX]; /* of the sum of scores: what is not known of it */
 } tacit_program_banded_t;
 
@@ -90,6 +93,7 @@ typedef struct tacit_program_said {
   double bend;        /* of the expected score one posterior sd away, in sds of the score */
   double unseen; /* what one sd of the noise of a count of records at the bounds would do, in sds of the mean
                     score */
+  double tails;  /* largest count of far scores that is taken for none, over what it may be */
 } tacit_program_said_t;
 
 /* Scores that are neither clipped nor centred, at points on the way. */

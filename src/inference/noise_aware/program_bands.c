@@ -10,47 +10,82 @@
 #include "base/memory.h"
 #include "noise_aware/program.h"
 
-/* In sqrt(d): what is longer is shortened to this. */
-static const double top = 64;
+/* In sqrt(d): scores beyond this are far. They are in bands by this factor, up to the longest that public
+ * records have, and a bit more, but no further than most_top: what is longer is shortened to that. */
+static const double near_top = 64, far_factor = 4, beyond_public = 1.5, most_top = 65536;
+/* Counts of far bands, in sds of their noise, that one of 1, 2 .. bands has in 2 % where there is nobody. */
+static const double most_hidden[] = {2.05, 2.33, 2.47, 2.58, 2.65};
 /* Of the directions of scores in a band, by what is expected: residuals of counts and times lean one way. */
 static const double agreement = 0.6;
 /* What a slope may be off by, beside what the looks before left: on the diagonal, off it, and at most. */
 static const double diagonal_off = 0.2, off = 0.1, most_off = 0.6;
 
 static tacit_status_t release_lengths(tacit_program_run_t *run, const tacit_aware_banded_t *at,
-                                      tacit_program_banded_kind_t kind, tacit_error_t *err) {
+                                      tacit_program_banded_kind_t kind, const tacit_centred_point_t *point,
+                                      tacit_error_t *err) {
   bool is_of_slopes = kind == TACIT_PROGRAM_SLOPE_LENGTHS;
   tacit_band_lengths_t *lengths = is_of_slopes ? &run->bands.slopes : &run->bands.scores;
   double inner[BAND_CELLS], multiplier = tacit_program_banded_multiplier(run->settings, kind);
-  tacit_band_cells(lengths, sqrt((double)run->parameters->dim), top);
+  tacit_band_cells(lengths, sqrt((double)run->parameters->dim), near_top);
+  if (!is_of_slopes) {
+    double reach = beyond_public * tacit_public_reach(&run->public, point, 1) / lengths->unit;
+    tacit_band_add_far(lengths, far_factor, fmin(reach, most_top));
+  }
   lengths->are_far_rare = is_of_slopes;
   tacit_band_inner_edges(lengths, inner);
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
   TACIT_THEN(status, tacit_aware_release_lengths(run->curator, run->settings, multiplier, at, lengths->n - 1,
                                                  inner, lengths->counts, &lengths->noise_sd, err));
-  return status == TACIT_OK && !tacit_band_learn_counts(lengths, run->n) ? tacit_error_memory(err) : status;
+  if (status == TACIT_OK && !tacit_band_learn_counts(lengths, run->n)) {
+    return tacit_error_memory(err);
+  }
+  return status;
 }
 
-/* values: room for all bands. */
+static void split(tacit_program_run_t *run, tacit_program_banded_kind_t kind) {
+  tacit_program_banded_t *b = &run->bands;
+  size_t d = run->parameters->dim;
+  double multiplier = tacit_program_banded_multiplier(run->settings, kind);
+  if (kind == TACIT_PROGRAM_LAST_SLOPES) {
+    tacit_band_split_squares(&b->slopes, d, tacit_program_of_squares(run->settings) * multiplier,
+                             &b->slope_bands);
+  } else {
+    tacit_band_split_scores(&b->scores, d, tacit_aware_factor(run->settings) * multiplier, run->n, 2 * run->n,
+                            0, agreement, &b->score_bands);
+  }
+}
+
+/* run->bands.beyond <- how many scores are longer than the core's. A row that is substituted moves between
+ * two counts that sum to n, which says as much as one count of less noise. */
+static tacit_status_t release_beyond(tacit_program_run_t *run, const tacit_aware_banded_t *at,
+                                     tacit_error_t *err) {
+  tacit_program_banded_t *b = &run->bands;
+  double counts[2], noise_sd,
+      edge = b->score_bands.radii[0],
+      multiplier = tacit_program_banded_multiplier(run->settings, TACIT_PROGRAM_BEYOND);
+  bool has_both = run->settings->relation == TACIT_RELATION_SUBSTITUTE;
+  tacit_status_t status = tacit_aware_may_start(run->settings, err);
+  TACIT_THEN(status, tacit_aware_release_lengths(run->curator, run->settings, multiplier, at, 1, &edge,
+                                                 counts, &noise_sd, err));
+  if (status == TACIT_OK) {
+    b->beyond = has_both ? 0.5 * (counts[1] + run->n - counts[0]) : counts[1];
+    b->beyond_sd = fmax(has_both ? noise_sd / sqrt(2) : noise_sd, 1e-6);
+  }
+  return status;
+}
+
+/* In bands that were split. values: room for all. */
 static tacit_status_t release_bands(tacit_program_run_t *run, const tacit_aware_banded_t *at,
                                     tacit_program_banded_kind_t kind, double *values, double *noise_sd,
                                     tacit_error_t *err) {
-  tacit_program_banded_t *b = &run->bands;
   bool is_of_slopes = kind == TACIT_PROGRAM_LAST_SLOPES;
-  tacit_band_split_t *split = is_of_slopes ? &b->slope_bands : &b->score_bands;
-  size_t d = run->parameters->dim;
-  double multiplier = tacit_program_banded_multiplier(run->settings, kind);
-  if (is_of_slopes) {
-    tacit_band_split_squares(&b->slopes, d, tacit_program_of_squares(run->settings) * multiplier, split);
-  } else {
-    tacit_band_split_scores(&b->scores, d, tacit_aware_factor(run->settings) * multiplier, run->n, 2 * run->n,
-                            0, agreement, split);
-  }
+  tacit_band_split_t *bands = is_of_slopes ? &run->bands.slope_bands : &run->bands.score_bands;
   tacit_status_t status = tacit_aware_may_start(run->settings, err);
   *noise_sd = 0;
-  return status == TACIT_OK ? tacit_aware_release_bands(run->curator, run->settings, multiplier, at, split->n,
-                                                        split->radii, !is_of_slopes, values, noise_sd, err)
-                            : status;
+  TACIT_THEN(status, tacit_aware_release_bands(run->curator, run->settings,
+                                               tacit_program_banded_multiplier(run->settings, kind), at,
+                                               bands->n, bands->radii, !is_of_slopes, values, noise_sd, err));
+  return status;
 }
 
 /* seen->slope, doubt, steep <- by bands of slopes; the metric moves on. */
@@ -95,7 +130,8 @@ static tacit_status_t set_score(tacit_program_run_t *run, tacit_program_seen_t *
   for (size_t i = 0; i < d * d; i++) {
     shape[i] = seen->steep[i] / run->n;
   }
-  const tacit_band_scores_t of = {&b->scores, &b->score_bands, d, d, run->n, values, noise_sd, said, shape};
+  const tacit_band_scores_t of = {&b->scores, &b->score_bands, d,           d, run->n, values, noise_sd, said,
+                                  shape,      b->beyond,       b->beyond_sd};
   if (!tacit_band_learn_scores(&of, &b->tails)) {
     return tacit_error_memory(err);
   }
@@ -120,8 +156,40 @@ static double unseen_shift(tacit_program_run_t *run, const tacit_centred_point_t
   for (size_t i = 0; i < d * d; i++) {
     cov[i] = (b->noise[i] / run->n + b->tails.squares[i]) / run->n;
   }
-  return tacit_band_unseen_shift(&b->score_bands, &b->tails, d, run->n,
+  return tacit_band_unseen_shift(&b->score_bands, &b->tails, pow(b->beyond_sd, -2), d, run->n,
                                  fmin(reach, most_reach * sqrt((double)d)), cov);
+}
+
+/* The largest count of a far band that is taken to be empty, by both points and by what there is beyond the
+ * core that is taken for nobody, over what it may be. */
+static double hidden_tails(const tacit_program_run_t *run) {
+  const tacit_program_banded_t *b = &run->bands;
+  const size_t first = b->score_bands.n_near, n_far = b->score_bands.n - first,
+               n_most = sizeof most_hidden / sizeof most_hidden[0];
+  const double half_a_record = 0.5, moved = 3; /* sds: who was there is elsewhere in today's coordinates */
+  double largest = 0, of_all = pow(b->beyond_sd, -2), excess = b->beyond;
+  for (size_t k = 1; k < b->score_bands.n; k++) {
+    excess -= b->tails.records[k];
+  }
+  for (size_t k = 0; k < n_far; k++) {
+    double counted = b->tails.counted[first + k], sd = b->tails.count_sd[first + k];
+    bool is_as_before =
+        b->far_count_sd[k] > 0 && fabs(counted - b->far_counted[k]) < moved * hypot(sd, b->far_count_sd[k]);
+    double precision = pow(sd, -2), before = is_as_before ? pow(b->far_count_sd[k], -2) : 0,
+           all = precision + before + of_all,
+           hidden = (counted * precision + b->far_counted[k] * before + excess * of_all) / all;
+    bool is_taken = b->tails.records[first + k] > 0.5 * counted || hidden < half_a_record;
+    largest = is_taken ? largest : fmax(largest, hidden * sqrt(all));
+  }
+  return n_far > 0 ? largest / most_hidden[(n_far < n_most ? n_far : n_most) - 1] : 0;
+}
+
+static void keep_far_counts(tacit_program_banded_t *b) {
+  memset(b->far_count_sd, 0, sizeof b->far_count_sd);
+  for (size_t k = 0; b->score_bands.n_near + k < b->score_bands.n; k++) {
+    b->far_counted[k] = b->tails.counted[b->score_bands.n_near + k];
+    b->far_count_sd[k] = b->tails.count_sd[b->score_bands.n_near + k];
+  }
 }
 
 static tacit_program_point_t point_of(const tacit_program_run_t *run, const tacit_program_seen_t *seen) {
@@ -152,9 +220,14 @@ tacit_status_t tacit_program_learn_plain(tacit_program_run_t *run, tacit_program
   const tacit_aware_banded_t scores = banded_scores(run->parameters->dim, &point, seen);
   double *values, noise_sd = 0;
   tacit_status_t status = prepare(run, &point, &values, err);
-  TACIT_THEN(status, release_lengths(run, &scores, TACIT_PROGRAM_FIRST_SCORE_LENGTHS, err));
+  TACIT_THEN(status, release_lengths(run, &scores, TACIT_PROGRAM_FIRST_SCORE_LENGTHS, &point.at, err));
+  if (status == TACIT_OK) {
+    split(run, TACIT_PROGRAM_FIRST_SCORES);
+    run->bands.beyond_sd = 0;
+  }
   TACIT_THEN(status, release_bands(run, &scores, TACIT_PROGRAM_FIRST_SCORES, values, &noise_sd, err));
   TACIT_THEN(status, set_score(run, seen, NULL, values, noise_sd, err));
+  keep_far_counts(&run->bands);
   tacit_free(values);
   return status;
 }
@@ -170,13 +243,18 @@ tacit_status_t tacit_program_learn_last(tacit_program_run_t *run, tacit_program_
       .parts = {{"theta", d, seen->theta}, {"whiten", d * d, seen->whiten}, {"clip", 1, &seen->clip}}};
   double *values, said[BAND_CELLS], noise_sd = 0;
   tacit_status_t status = prepare(run, &point, &values, err);
-  TACIT_THEN(status, release_lengths(run, &slopes, TACIT_PROGRAM_SLOPE_LENGTHS, err));
-  TACIT_THEN(status, release_lengths(run, &scores, TACIT_PROGRAM_SCORE_LENGTHS, err));
+  TACIT_THEN(status, release_lengths(run, &slopes, TACIT_PROGRAM_SLOPE_LENGTHS, NULL, err));
+  TACIT_THEN(status, release_lengths(run, &scores, TACIT_PROGRAM_SCORE_LENGTHS, &point.at, err));
+  if (status == TACIT_OK) {
+    split(run, TACIT_PROGRAM_LAST_SLOPES);
+    split(run, TACIT_PROGRAM_LAST_SCORES);
+  }
   TACIT_THEN(status, release_bands(run, &slopes, TACIT_PROGRAM_LAST_SLOPES, values, &noise_sd, err));
   if (status == TACIT_OK) {
     set_slope(run, seen, values, noise_sd);
     status = tacit_public_learn(&run->public, run, err);
   }
+  TACIT_THEN(status, release_beyond(run, &scores, err));
   TACIT_THEN(status, release_bands(run, &scores, TACIT_PROGRAM_LAST_SCORES, values, &noise_sd, err));
   if (status == TACIT_OK) {
     bool is_said = say(run, &point.at, said);
@@ -184,6 +262,7 @@ tacit_status_t tacit_program_learn_last(tacit_program_run_t *run, tacit_program_
   }
   if (status == TACIT_OK) {
     run->said.unseen = unseen_shift(run, &point.at);
+    run->said.tails = hidden_tails(run);
   }
   tacit_free(values);
   return status;

@@ -15,7 +15,7 @@
 static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_CENTRED + 1] = {
     0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.02, 0.02, 0.03};
 static const double share_scores[TACIT_PROGRAM_CENTRED] = {0.02, 0.02, 0.02, 0.02, 0.03, 0.03, 0.05};
-static const double share_banded[TACIT_PROGRAM_N_BANDED] = {0.02, 0.12, 0.02, 0.04, 0.10, 0.36};
+static const double share_banded[TACIT_PROGRAM_N_BANDED] = {0.02, 0.10, 0.02, 0.03, 0.10, 0.08, 0.31};
 
 /*
  * From this rho on, an epsilon of about 100 at delta 1e-6, four points with scores as they are come before
@@ -25,7 +25,7 @@ static const double share_banded[TACIT_PROGRAM_N_BANDED] = {0.02, 0.12, 0.02, 0.
 static const double rho_of_many = 50;
 enum { N_MORE = 3 };
 static const double share_more_slopes = 0.01,
-                    share_banded_of_many[TACIT_PROGRAM_N_BANDED] = {0.01, 0.03, 0.02, 0.04, 0.10, 0.31};
+                    share_banded_of_many[TACIT_PROGRAM_N_BANDED] = {0.01, 0.03, 0.02, 0.03, 0.10, 0.02, 0.30};
 
 /*
  * Clips grow until their noise is this share of a sampling sd, and of a record's information (of twice as
@@ -99,7 +99,8 @@ double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *s,
 size_t tacit_program_events(const tacit_noise_aware_settings_t *s,
                             tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]) {
   static const char *const labels[] = {"lengths of scores", "bands of scores", "lengths of slopes",
-                                       "lengths of scores", "bands of slopes", "bands of scores"};
+                                       "lengths of scores", "bands of slopes", "lengths of scores",
+                                       "bands of scores"};
   size_t n = 0;
   for (size_t r = 0; r + 1 < TACIT_PROGRAM_LOOKS + tacit_program_n_points(s); r++) {
     tacit_aware_plan(s, slope_share(r), 1, "slope of centred scores", events, &n);
