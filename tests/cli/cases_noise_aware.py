@@ -98,6 +98,17 @@ def run_all():
         done = run(["check", "lost-exponential", "--data", "lost.csv", "--epsilon", "20", *DELTA])
         assert "shape: the fit does not describe these records" in done.stdout, done
 
+    @case("a plan says how many wrong records a budget hides from a program")
+    def _():
+        pathlib.Path("hidden.yaml").write_text("columns: {y: {type: integer, lower: 0, upper: 600}, x: {type: numeric, lower: -1, upper: 1}}\n")
+
+        def hidden(epsilon):
+            done = run(["plan", "y ~ x", "--schema", "hidden.yaml", "--family", "negbinomial", "--epsilon", epsilon, *DELTA, "--n", "20000"])
+            assert done.returncode == 0, done
+            found = re.search(r"up to about ([0-9.]+) wrong records", done.stdout)
+            return float(found[1]) if found else 0
+        assert 20 < hidden("1") < 35 and 3 < hidden("8") < 6 and hidden("1000") == 0, [hidden(e) for e in ("1", "8", "1000")]
+
     @case("a program that its outcomes contradict gives no intervals, and one whose column fills little of its bounds wide ones")
     def _():
         pathlib.Path("contradict.yaml").write_text("columns: {y: {type: integer, lower: 0, upper: 30}, x: {type: numeric, lower: -1, upper: 1}}\n")

@@ -58,9 +58,10 @@ struct tacit_aware_provider {
   tacit_status_t (*check_budget)(const tacit_noise_aware_settings_t *settings, tacit_error_t *err);
   bool (*is_noisy)(const tacit_noise_aware_settings_t *settings); /* NULL: false */
   double (*scale_doubt)(const tacit_noise_aware_settings_t *settings, size_t dim,
-                        double n_units);                        /* NULL: 0 */
-  size_t (*most)(const tacit_noise_aware_settings_t *settings); /* coefficients of one site */
-  bool (*has_sd)(const tacit_noise_aware_settings_t *settings); /* a log sd of residuals; NULL: false */
+                        double n_units);                          /* NULL: 0 */
+  double (*hidden)(const tacit_noise_aware_settings_t *settings); /* NULL: 0 */
+  size_t (*most)(const tacit_noise_aware_settings_t *settings);   /* coefficients of one site */
+  bool (*has_sd)(const tacit_noise_aware_settings_t *settings);   /* a log sd of residuals; NULL: false */
   tacit_status_t (*check)(const tacit_noise_aware_settings_t *settings, const tacit_parameters_t *parameters,
                           tacit_error_t *err);
   bool is_regression;    /* of features, whose scales the prior may go by; budgets do not go by the prior */

@@ -165,6 +165,13 @@ double tacit_noise_aware_inflation_poor(const tacit_noise_aware_settings_t *sett
                                         double n_units);
 
 /**
+ * How many units whose scores are far longer than all others', as wrong entries' are, the noise of what
+ * counts them hides from a program: 2.33 sds of it (docs/theory.md, 18.14). Of linear regressions and
+ * kernels' models 0: nothing is said.
+ */
+double tacit_noise_aware_hidden(const tacit_noise_aware_settings_t *settings);
+
+/**
  * Refuse a budget that buys next to nothing: a gaussian's with a noise ratio P above 4.5; of more than 20
  * features of bernoulli and poisson one at which the noise of the released information has an eigenvalue of
  * some 0.4 of the information, or that of the last score three times the variance of sampling. The message

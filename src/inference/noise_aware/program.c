@@ -279,6 +279,7 @@ const tacit_aware_provider_t tacit_provider_program = {.events = tacit_program_e
                                                        .inflation = tacit_program_inflation,
                                                        .inflation_poor = tacit_program_inflation,
                                                        .check_budget = tacit_program_check_budget,
+                                                       .hidden = tacit_program_hidden,
                                                        .most = tacit_program_most_parameters,
                                                        .check = tacit_program_check,
                                                        .size = sizeof(tacit_program_run_t),

@@ -171,6 +171,7 @@ void tacit_program_learn_secants(tacit_program_run_t *run, tacit_program_seen_t 
 
 size_t tacit_program_events(const tacit_noise_aware_settings_t *settings,
                             tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
+double tacit_program_hidden(const tacit_noise_aware_settings_t *settings);
 double tacit_program_inflation(const tacit_noise_aware_settings_t *settings, size_t dim, double n_units);
 TACIT_MUST_USE tacit_status_t tacit_program_check_budget(const tacit_noise_aware_settings_t *settings,
                                                          tacit_error_t *err);

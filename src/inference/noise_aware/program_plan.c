@@ -187,6 +187,15 @@ double tacit_program_usual_noise(const tacit_noise_aware_settings_t *s, double n
   return sqrt(usual_tails * sqrt(n_units) * score_noise(s));
 }
 
+/* By the count beyond the core, of sensitivity 1, that of a band and that of a cell. */
+double tacit_program_hidden(const tacit_noise_aware_settings_t *s) {
+  const double sds = 2.33, of_pair = tacit_program_of_squares(s);
+  double beyond = tacit_program_banded_multiplier(s, TACIT_PROGRAM_BEYOND),
+         band = 2 * of_pair * tacit_program_banded_multiplier(s, TACIT_PROGRAM_LAST_SCORES),
+         cell = of_pair * tacit_program_banded_multiplier(s, TACIT_PROGRAM_SCORE_LENGTHS);
+  return sds / sqrt(pow(beyond, -2) + pow(band, -2) + pow(cell, -2));
+}
+
 double tacit_program_inflation(const tacit_noise_aware_settings_t *s, size_t dim, double n_units) {
   (void)dim;
   double noise = tacit_program_usual_noise(s, n_units);

@@ -69,6 +69,11 @@ double tacit_noise_aware_scale_doubt(const tacit_noise_aware_settings_t *setting
   return of->scale_doubt != NULL ? of->scale_doubt(settings, dim, n_units) : 0;
 }
 
+double tacit_noise_aware_hidden(const tacit_noise_aware_settings_t *settings) {
+  const tacit_aware_provider_t *of = tacit_aware_provider(settings);
+  return of->hidden != NULL ? of->hidden(settings) : 0;
+}
+
 /* ---- what can be seen to be wrong ---- */
 
 static tacit_status_t check_size(const tacit_curator_t *curator, const tacit_parameters_t *parameters,
