@@ -27,6 +27,9 @@ enum {
   TACIT_FOLLOWED_LEAST = 16 /**< and in how many parts at least, its own time included */
 };
 
+/** A bit of the seed of records that are nobody's: see tacit_record_model_t.made_up. */
+#define TACIT_AT_BOUNDS (UINT64_C(1) << 63)
+
 /**
  * Likelihood of records. All functions are pure (same inputs, same bits) and
  * thread-safe; `ctx` is not modified. `block` has shape (n_columns, 16) as in
@@ -156,7 +159,8 @@ typedef struct tacit_record_model {
   double unseen;
   /**
    * n records that are nobody's, shape (n, n_columns): each quantity of the schema evenly within what it
-   * allows, and independently.
+   * allows, and independently. With the bit TACIT_AT_BOUNDS in seed the same records, but for responses,
+   * which are at their lower bound and at their upper one in turn.
    */
   void (*made_up)(const void *ctx, uint64_t seed, size_t n, float *records);
 

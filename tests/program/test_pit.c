@@ -130,6 +130,41 @@ static void test_answers_by_hand(void **state) {
   tacit_program_free(program);
 }
 
+/* With responses at bounds, and nothing else moved. */
+static void test_records_at_bounds(void **state) {
+  (void)state;
+  enum { N = 64 };
+  tacit_model_t model;
+  tacit_program_t *program = parsed(
+      "data { real<lower=-1, upper=1> x; real<lower=0.5, upper=40> y; } parameters { real a; real b; }\n"
+      "model { a ~ normal(0, 1); b ~ normal(0, 1); y ~ lognormal(a + b * x, 1); }",
+      &model);
+  size_t n_columns = model.records.n_columns;
+  float usual[N * 8], at_bounds[N * 8];
+  double lowest = INFINITY, highest = -INFINITY;
+  assert_true(n_columns <= 8);
+  model.records.made_up(model.records.ctx, 3, N, usual);
+  model.records.made_up(model.records.ctx, 3 | TACIT_AT_BOUNDS, N, at_bounds);
+  for (size_t i = 0; i < N * n_columns; i++) {
+    size_t k = i % n_columns;
+    if (k ==
+        model.records.outcome) { /* lower, lower, upper, upper: each is both among even records and not */
+      bool is_upper = i / n_columns / 2 % 2;
+      lowest = is_upper ? lowest : fmin(lowest, at_bounds[i]);
+      highest = is_upper ? fmax(highest, at_bounds[i]) : highest;
+      assert_true(at_bounds[i] == at_bounds[(is_upper ? 2 : 0) * n_columns + k]);
+    } else if (!model.records.of_outcome[k]) {
+      assert_true(at_bounds[i] == usual[i]);
+    }
+  }
+  assert_true(lowest < highest);
+  for (size_t i = 0; i < N; i++) {
+    double y = usual[i * n_columns + model.records.outcome];
+    assert_true(y >= lowest && y <= highest);
+  }
+  tacit_program_free(program);
+}
+
 /* Records of nobody, with a response by the model at theta. */
 static float *simulated(const tacit_record_model_t *model, const double *theta, size_t n, uint64_t seed) {
   size_t n_others = model->n_others > 0 ? model->n_others : 16, n_blocks = (n_others + 15) / 16;
@@ -328,6 +363,7 @@ static void test_bad_points_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers_by_hand),
+                                     cmocka_unit_test(test_records_at_bounds),
                                      cmocka_unit_test(test_places_are_even_under_the_program),
                                      cmocka_unit_test(test_more_spread_is_seen),
                                      cmocka_unit_test(test_no_unit_is_longer_than_what_is_charged_for),

@@ -231,9 +231,10 @@ void tacit_public_expect(tacit_public_t *p, const tacit_centred_point_t *point, 
  * at the point; false: it cannot be told. */
 bool tacit_public_lengths(tacit_public_t *p, const tacit_centred_point_t *point, size_t n_edges,
                           const double *edges, double *shares);
-/* A length that this share of weighted records' own scores have at most: their responses are as far apart as
- * bounds allow. */
-double tacit_public_reach(tacit_public_t *p, const tacit_centred_point_t *point, double share);
+/* reach <- a length that this share of weighted records' own scores have at most, their responses being at a
+ * bound, the lower one or the upper; false: no memory. */
+TACIT_MUST_USE bool tacit_public_reach(tacit_public_t *p, const tacit_centred_point_t *point, double share,
+                                       double *reach);
 /* whiten (d, d) <- L^-1, L L' the information of a record at theta; false, and nothing is changed, where it
  * has none. */
 bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten);

@@ -10,9 +10,10 @@
 #include "base/memory.h"
 #include "noise_aware/program.h"
 
-/* In sqrt(d): scores beyond this are far. They are in bands by this factor, up to the longest that public
- * records have, and a bit more, but no further than most_top: what is longer is shortened to that. */
-static const double near_top = 64, far_factor = 4, beyond_public = 1.5, most_top = 65536;
+/* In sqrt(d): scores beyond this are far. They are in bands by this factor, up to the longest that nearly all
+ * public records have with responses at their bounds, and a bit more, but no further than most_top: what is
+ * longer is shortened to that. */
+static const double near_top = 64, far_factor = 4, nearly_all = 0.98, beyond_public = 1.5, most_top = 65536;
 /* Counts of far bands, in sds of their noise, that one of 1, 2 .. bands has in 2 % where there is nobody. */
 static const double most_hidden[] = {2.05, 2.33, 2.47, 2.58, 2.65};
 /* Of the directions of scores in a band, by what is expected: residuals of counts and times lean one way. */
@@ -28,8 +29,11 @@ static tacit_status_t release_lengths(tacit_program_run_t *run, const tacit_awar
   double inner[BAND_CELLS], multiplier = tacit_program_banded_multiplier(run->settings, kind);
   tacit_band_cells(lengths, sqrt((double)run->parameters->dim), near_top);
   if (!is_of_slopes) {
-    double reach = beyond_public * tacit_public_reach(&run->public, point, 1) / lengths->unit;
-    tacit_band_add_far(lengths, far_factor, fmin(reach, most_top));
+    double reach;
+    if (!tacit_public_reach(&run->public, point, nearly_all, &reach)) {
+      return tacit_error_memory(err);
+    }
+    tacit_band_add_far(lengths, far_factor, fmin(beyond_public * reach / lengths->unit, most_top));
   }
   lengths->are_far_rare = is_of_slopes;
   tacit_band_inner_edges(lengths, inner);
@@ -148,16 +152,18 @@ static tacit_status_t set_score(tacit_program_run_t *run, tacit_program_seen_t *
 }
 
 /* Of usual records with responses at the bounds. */
-static double unseen_shift(tacit_program_run_t *run, const tacit_centred_point_t *point) {
-  const double at_bounds = 0.9, most_reach = 4096; /* of responses that are spread over them */
+static bool find_unseen_shift(tacit_program_run_t *run, const tacit_centred_point_t *point) {
+  const double usual = 0.8, most_reach = 4096; /* of records, half of which are at the bound that is nearer */
   const tacit_program_banded_t *b = &run->bands;
   size_t d = run->parameters->dim;
-  double cov[MATRIX], reach = tacit_public_reach(&run->public, point, at_bounds);
+  double cov[MATRIX], reach;
+  bool ok = tacit_public_reach(&run->public, point, usual, &reach);
   for (size_t i = 0; i < d * d; i++) {
     cov[i] = (b->noise[i] / run->n + b->tails.squares[i]) / run->n;
   }
-  return tacit_band_unseen_shift(&b->score_bands, &b->tails, pow(b->beyond_sd, -2), d, run->n,
-                                 fmin(reach, most_reach * sqrt((double)d)), cov);
+  run->said.unseen = tacit_band_unseen_shift(&b->score_bands, &b->tails, pow(b->beyond_sd, -2), d, run->n,
+                                             fmin(reach, most_reach * sqrt((double)d)), cov);
+  return ok;
 }
 
 /* The largest count of a far band that is taken to be empty, by both points and by what there is beyond the
@@ -261,8 +267,8 @@ tacit_status_t tacit_program_learn_last(tacit_program_run_t *run, tacit_program_
     status = set_score(run, seen, is_said ? said : NULL, values, noise_sd, err);
   }
   if (status == TACIT_OK) {
-    run->said.unseen = unseen_shift(run, &point.at);
     run->said.tails = hidden_tails(run);
+    status = find_unseen_shift(run, &point.at) ? TACIT_OK : tacit_error_memory(err);
   }
   tacit_free(values);
   return status;

@@ -72,34 +72,42 @@ bool tacit_public_lengths(tacit_public_t *p, const tacit_centred_point_t *point,
   return is_known;
 }
 
-/* lengths (p->n) <- of records' own scores, NaN where they are no finite numbers. */
-static void find_lengths(tacit_public_t *p, const tacit_centred_point_t *point, double *lengths) {
+/* lengths (p->n) <- of scores of these records, NaN where they are no finite numbers. */
+static void find_lengths(tacit_public_t *p, const tacit_centred_point_t *point, const float *records,
+                         double *lengths) {
   const tacit_centred_workspace_t workspace = tacit_centred_workspace(p->model, point, p->work);
   size_t n_columns = p->model->n_columns;
   for (size_t i = 0; i < p->n; i += 16) {
     for (size_t k = 0; k < 16 * n_columns; k++) {
-      workspace.blocks[k] = p->records[(i + k % 16) * n_columns + k / 16];
+      workspace.blocks[k] = records[(i + k % 16) * n_columns + k / 16];
     }
     tacit_centred_whiten(p->model, point, workspace.blocks, 16, workspace.gradient, workspace.scores,
                          lengths + i);
   }
 }
 
-double tacit_public_reach(tacit_public_t *p, const tacit_centred_point_t *point, double share) {
-  double lengths[N_RECORDS], low = 0, high = 0, all = 0;
-  find_lengths(p, point, lengths);
+bool tacit_public_reach(tacit_public_t *p, const tacit_centred_point_t *point, double share, double *reach) {
+  double lengths[N_RECORDS], low = 0, all = 0;
+  float *records = tacit_alloc(p->n * p->model->n_columns, sizeof *records);
+  *reach = 0;
+  if (records == NULL) {
+    return false;
+  }
+  p->model->made_up(p->model->ctx, TACIT_PROGRAM_MADE_UP | TACIT_AT_BOUNDS, p->n, records);
+  find_lengths(p, point, records, lengths);
+  tacit_free(records);
   for (size_t i = 0; i < p->n; i++) {
-    high = fmax(high, lengths[i]);
+    *reach = fmax(*reach, lengths[i]);
     all += isnan(lengths[i]) ? 0 : p->weights[i];
   }
   for (int k = 0; k < 60; k++) {
-    double middle = 0.5 * (low + high), within = 0;
+    double middle = 0.5 * (low + *reach), within = 0;
     for (size_t i = 0; i < p->n; i++) {
       within += lengths[i] <= middle ? p->weights[i] : 0;
     }
-    *(within < share * all ? &low : &high) = middle;
+    *(within < share * all ? &low : reach) = middle;
   }
-  return high;
+  return true;
 }
 
 bool tacit_public_metric(tacit_public_t *p, const double *theta, double *whiten) {

@@ -529,6 +529,8 @@ static nearness_t nearness_of(const tacit_graph_column_t *column, uint64_t seed,
 void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *records) {
   const tacit_compiled_t *p = ctx;
   const tacit_graph_t *g = p->graph;
+  bool is_at_bounds = (seed & TACIT_AT_BOUNDS) > 0;
+  seed &= ~TACIT_AT_BOUNDS;
   size_t n_columns = p->layout.n_columns;
   bool is_spare;
   tacit_workspace_t *workspace = tacit_workspace_take(p, 1, &is_spare);
@@ -540,6 +542,10 @@ void tacit_program_made_up(const void *ctx, uint64_t seed, size_t n, float *reco
       }
       double u = even(seed + i, source);
       nearness_t near = nearness_of(&g->columns[k], seed, i);
+      if (is_at_bounds && k == p->response.value.column) {
+        near = (nearness_t){0, 1};
+        u = (double)(i / 2 % 2);
+      }
       double x = made_up(g, &g->columns[k], &near, fmin(fmax(u, 0x1p-53), 1 - 0x1p-53));
       for (size_t lane = 0; lane < 16; lane++) {
         workspace->raw[k * 16 + lane] = packed_number(x);
