@@ -109,6 +109,29 @@ def run_all():
             return float(found[1]) if found else 0
         assert 20 < hidden("1") < 35 and 3 < hidden("8") < 6 and hidden("1000") == 0, [hidden(e) for e in ("1", "8", "1000")]
 
+    @case("counts of many records, whose first score has other modes, are answered at every budget")
+    def _():
+        generator = random.Random(5)
+
+        def poisson(mean):
+            limit, k, p = math.exp(-mean), 0, generator.random()
+            while p > limit:
+                k, p = k + 1, p * generator.random()
+            return k
+        with open("many.csv", "w") as file:
+            file.write("y,a,b\n")
+            for _ in range(20000):
+                a, b = max(-4, min(4, generator.gauss(0, 1))), int(generator.random() < .4)
+                file.write(f"{min(60, poisson(math.exp(1 + .4 * a - .2 * b)))},{a:.4f},{b}\n")
+        pathlib.Path("many.yaml").write_text("columns: {y: {type: integer, lower: 0, upper: 60}, a: {type: numeric, lower: -4, upper: 4}, b: {type: binary}}\n")
+        for epsilon in ("8", "12", "20"):
+            done = run(["fit", "y ~ a + b", "--family", "poisson", "--data", "many.csv", "--schema", "many.yaml", "--epsilon", epsilon, *DELTA, "--seed", "2",
+                        "--quiet", "--out", f"many-{epsilon}"])
+            assert done.returncode == 0 and run(["diagnose", f"many-{epsilon}"]).returncode == 0, done.stderr
+            told = {row["name"]: row for row in json.loads(run(["summary", f"many-{epsilon}", "--json"]).stdout)["parameters"]}
+            for name, truth in (("Intercept", 1), ("a", .4), ("b", -.2)):
+                assert abs(told[name]["mean"] - truth) < 6 * told[name]["sd"] < .15, told[name]
+
     @case("a program that its outcomes contradict gives no intervals, and one whose column fills little of its bounds wide ones")
     def _():
         pathlib.Path("contradict.yaml").write_text("columns: {y: {type: integer, lower: 0, upper: 30}, x: {type: numeric, lower: -1, upper: 1}}\n")

@@ -44,6 +44,21 @@ static tacit_status_t climb(tacit_aware_run_t *run, tacit_error_t *err) {
   return status == TACIT_OK ? tacit_aware_mode(&run->posterior, run->theta, run->factor, err) : status;
 }
 
+/*
+ * theta <- of counts, whose first score is at 0, the intercept that has their mean by it. The posterior given
+ * one score has other modes: where one of exp(x theta) is large those of all others are as if they were not
+ * there, and from 0 an ascent by a slope that is the mean of 1 goes far beyond the answer.
+ */
+static void begin_at_mean(tacit_aware_run_t *run) {
+  const tacit_rounds_t *r = &run->rounds;
+  const double least = 0.05;
+  double upper = run->site->settings->upper,
+         residual = r->released[0] * r->count_noise / sqrt(r->noise_var[0]) / r->n;
+  if (run->site->settings->family == TACIT_FAMILY_POISSON && isfinite(residual)) {
+    run->theta[0] = log(fmin(fmax(1 + residual, least), fmax(upper, least)));
+  }
+}
+
 /* Where heavy tails leave nothing to climb, normal ones do: what was spent must lead to an answer. */
 static tacit_status_t seek_mode(tacit_aware_run_t *run, tacit_error_t *err) {
   const tacit_noise_aware_settings_t *s = run->site->settings;
@@ -103,6 +118,9 @@ static tacit_status_t learn(tacit_aware_run_t *run, tacit_error_t *err) {
     TACIT_THEN(status, tacit_rounds_release(&run->rounds, &place, err));
     if (status == TACIT_OK && run->is_wide) {
       tacit_wide_add_round(&run->wide);
+    }
+    if (status == TACIT_OK && j == 0) {
+      begin_at_mean(run);
     }
     TACIT_THEN(status, seek_mode(run, err));
     if (status == TACIT_OK && is_last) {
