@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does a program's private answer agree with the answer without privacy of the same records, or is it flagged? On records that the program describes, and on others.
+"""Does a private answer of a program, or of counts and binary outcomes, agree with the answer without privacy of the same records, or is it flagged? On records that the program describes, and on others.
 
     experiments/agreement.py build/src/cli/tacit --out FOLDER [--runs 6] [--epsilon 1,8,50,1000] [KIND ...]        kinds: --list
 
@@ -184,6 +184,16 @@ KINDS = {
     "times-typed": ("gamma", WRONG, *spoilt(.01, lambda y: time(10 * y), of_ab(TIME, lambda r, e, a: time(r.gammavariate(2, math.exp(e) / 2))))),
     "times-code": ("weibull", WRONG, *spoilt(.003, lambda y: 200, of_ab(TIME, lambda r, e, a: time(r.weibullvariate(math.exp(e), 1.5))))),
     "prices-missing": ("lognormal", WRONG, *spoilt(.005, lambda y: .001, of_ab(TIME, lambda r, e, a: time(r.lognormvariate(e, .5))))),
+    "poisson": ("poisson", RIGHT, *of_ab(integer(0, 60), lambda r, e, a: min(60, poisson(r, math.exp(e))), 20000)),
+    "poisson-high": ("poisson", RIGHT, *of_ab(integer(0, 400), lambda r, e, a: min(400, poisson(r, math.exp(e + 2.5))), 20000)),
+    "poisson-low": ("poisson", RIGHT, *of_ab(integer(0, 20), lambda r, e, a: min(20, poisson(r, math.exp(e - 4))), 20000)),
+    "poisson-steep": ("poisson", RIGHT, *of_ab(integer(0, 300), lambda r, e, a: min(300, poisson(r, math.exp(2 * e - 1))), 20000)),
+    "poisson-of-negbinomial": ("poisson", WRONG, *of_ab(integer(0, 80), lambda r, e, a: min(80, overdispersed(r, math.exp(e), 1)), 20000)),
+    "poisson-heap": ("poisson", WRONG, *spoilt(.001, lambda y: 500, of_ab(integer(0, 500), lambda r, e, a: min(500, poisson(r, math.exp(e))), 20000), lambda row: row["b"])),
+    "poisson-typed": ("poisson", WRONG, *spoilt(.01, lambda y: min(200, 10 * y), of_ab(integer(0, 200), lambda r, e, a: min(200, poisson(r, math.exp(e))), 20000))),
+    "bernoulli-rare": ("bernoulli", RIGHT, *of_ab(BINARY, lambda r, e, a: int(r.random() < share(2 * e - 7)), 20000)),
+    "bernoulli-steep": ("bernoulli", RIGHT, *of_ab(BINARY, lambda r, e, a: int(r.random() < share(6 * e - 6)), 20000)),
+    "bernoulli-code": ("bernoulli", WRONG, *spoilt(.005, lambda y: 1, of_ab(BINARY, lambda r, e, a: int(r.random() < share(e - 3))), lambda row: row["a"] < -1)),
     "rare-negbinomial": ("negbinomial", RIGHT, *of_rare(integer(0, 80), lambda r, e, a: min(80, overdispersed(r, math.exp(e), 2)), .06)),
     "rare-gamma": ("gamma", RIGHT, *of_rare(TIME, lambda r, e, a: time(r.gammavariate(2, math.exp(e) / 2)), .1)),
     "rare-weibull-of-lognormal": ("weibull", WRONG, *of_rare(TIME, lambda r, e, a: time(r.lognormvariate(e - .5, 1)), .1)),
