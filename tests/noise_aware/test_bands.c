@@ -140,6 +140,14 @@ static void release(double (*scores)[D], const tacit_band_split_t *split, bool h
   }
 }
 
+/* All releases of scores: lengths, and by these bands. */
+static void release_scores(double (*scores)[D], double sd, double top, tacit_band_lengths_t *l,
+                           tacit_band_split_t *split, double *values) {
+  count(scores, sd, top, l);
+  tacit_band_split_scores(l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, split);
+  release(scores, split, true, sd, values);
+}
+
 /* Without noise sums and squares are the records' own; with it they are off by their own sds, not more, and
  * by noise alone where none is in the tails. */
 static void test_sums_are_off_by_their_own_sds(void **unused) {
@@ -164,9 +172,7 @@ static void test_sums_are_off_by_their_own_sds(void **unused) {
     }
     tacit_band_lengths_t l;
     tacit_band_split_t split;
-    count(scores, sd, 200, &l);
-    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
-    release(scores, &split, true, sd, values);
+    release_scores(scores, sd, 200, &l, &split, values);
     const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity, 0, 0};
     assert_true(tacit_band_learn_scores(&of, &tails));
     for (size_t j = 0; j < D; j++) {
@@ -203,9 +209,7 @@ static void test_wide_bounds_cost_little(void **unused) {
     any_scores(0, 1, scores);
     tacit_band_lengths_t l;
     tacit_band_split_t split;
-    count(scores, sd, 3000, &l);
-    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
-    release(scores, &split, true, sd, values);
+    release_scores(scores, sd, 3000, &l, &split, values);
     const tacit_band_scores_t of = {&l, &split, D, D, N, values, sd, NULL, identity, 0, 0};
     assert_true(tacit_band_learn_scores(&of, &tails));
     wide += sqrt(1 + N * (tails.core_var + tails.tail_cov[0])) / 24;
@@ -260,9 +264,7 @@ static void test_what_a_model_says_of_tails_is_one_of_the_scenarios(void **unuse
     any_products(is_right ? 0 : 0.01, 8, scores);
     tacit_band_lengths_t l;
     tacit_band_split_t split;
-    count(scores, sd, 100, &l);
-    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
-    release(scores, &split, true, sd, values);
+    release_scores(scores, sd, 100, &l, &split, values);
     fill_numbers(likely, &split, said);
     fill_numbers(scores, &split, numbers);
     for (size_t i = 0; i < N; i++) {
@@ -352,9 +354,7 @@ static void test_a_count_beyond_the_core_tells_of_tails(void **unused) {
     }
     tacit_band_lengths_t l;
     tacit_band_split_t split;
-    count(scores, sd, 100, &l);
-    tacit_band_split_scores(&l, D, sd / sqrt(2), N, 2 * N, 0, 0.3, &split);
-    release(scores, &split, true, sd, values);
+    release_scores(scores, sd, 100, &l, &split, values);
     fill_numbers(scores, &split, numbers);
     for (size_t b = 1; b < split.n; b++) {
       beyond += numbers[b];
