@@ -7,8 +7,8 @@
                     1000 effective draws of the coefficient that has fewest, by one estimator; compiling a program is not counted
     epsilon 1       tacit's default, with intervals; diffprivlib's LogisticRegression, objective perturbation, without
 
-Features uniform in [-1, 1], ten of them. What is not installed (pystan, numpyro, diffprivlib; numpy, pandas) is left out. Prints rows of
-JSON as the benchmarks do.
+Features uniform in [-1, 1], ten of them. What is not installed (pystan, numpyro, diffprivlib) is left out. Prints rows of
+JSON as the benchmarks do; nothing without numpy and pandas.
 """
 import csv
 import json
@@ -26,8 +26,12 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_paralleli
 os.environ["JAX_PLATFORMS"] = "cpu"
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-import numpy
-import whole_fit
+try:
+    import numpy
+    import pandas  # noqa: F401, of whole_fit's frames
+    import whole_fit
+except ImportError:
+    sys.exit(0)
 
 N_CHAINS, N_DRAWS, N_WARMUP, D = 4, 1000, 500, 10
 MOST_OF_CHAINS = 10**4
@@ -119,6 +123,8 @@ def row(name, unit, value):
 
 
 def main():
+    if len(sys.argv) != 2 or not os.access(sys.argv[1], os.X_OK):
+        sys.exit("posteriors.py: needs the program: posteriors.py build/src/cli/tacit")
     program, rows = os.path.abspath(sys.argv[1]), []
     warnings.simplefilter("ignore")
     for n in (10**4, 10**6):
