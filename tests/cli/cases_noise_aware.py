@@ -100,14 +100,14 @@ def run_all():
 
     @case("a plan says how many wrong records a budget hides from a program")
     def _():
-        pathlib.Path("hidden.yaml").write_text("columns: {y: {type: integer, lower: 0, upper: 600}, x: {type: numeric, lower: -1, upper: 1}}\n")
-
-        def hidden(epsilon):
+        def hidden(epsilon, upper=600):
+            pathlib.Path("hidden.yaml").write_text(f"columns: {{y: {{type: integer, lower: 0, upper: {upper}}}, x: {{type: numeric, lower: -1, upper: 1}}}}\n")
             done = run(["plan", "y ~ x", "--schema", "hidden.yaml", "--family", "negbinomial", "--epsilon", epsilon, *DELTA, "--n", "20000"])
             assert done.returncode == 0, done
             found = re.search(r"up to about ([0-9.]+) wrong records", done.stdout)
             return float(found[1]) if found else 0
         assert 20 < hidden("1") < 35 and 3 < hidden("8") < 6 and hidden("1000") == 0, [hidden(e) for e in ("1", "8", "1000")]
+        assert hidden("1", upper=10) == 0  # bounds let no record be far out
 
     @case("counts of many records, whose first score has other modes, are answered at every budget")
     def _():

@@ -97,7 +97,7 @@ typedef struct tacit_noise_aware_settings {
    * Borrowed.
    */
   const tacit_record_model_t *records;
-  double program_sampling, program_noise; /**< of that: tacit_noise_aware_measure() */
+  double program_sampling, program_noise, program_reach; /**< of that: tacit_noise_aware_measure() */
   tacit_releases_t *releases; /**< where releases are kept as they are made, or, without a curator, taken
                                  from; borrowed, may be NULL */
   tacit_evidence_t *evidence; /**< filled by the fit; may be NULL */
@@ -129,9 +129,10 @@ size_t tacit_noise_aware_events(const tacit_noise_aware_settings_t *settings,
                                 tacit_event_t events[TACIT_NOISE_AWARE_N_EVENTS]);
 
 /**
- * Fill program_sampling and program_noise of settings with records, by simulation on made-up records at the
- * prior's centre: what forecasts and refusals rest on. program_noise is 0 where no record tells anything of
- * some parameter: the fit is refused.
+ * Fill program_sampling, program_noise and program_reach of settings with records, by simulation on made-up
+ * records at the prior's centre: what forecasts and refusals rest on. program_reach: how long scores are
+ * where responses are at their bounds, in units of usual ones. program_noise is 0 where no record tells
+ * anything of some parameter: the fit is refused.
  * @return TACIT_ERR_NUMERIC: no record tells anything there; TACIT_ERR_MEMORY.
  */
 TACIT_MUST_USE tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *settings,

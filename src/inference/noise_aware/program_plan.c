@@ -144,16 +144,19 @@ tacit_status_t tacit_noise_aware_measure(tacit_noise_aware_settings_t *s,
   size_t d = s->records->dim;
   double theta[PARAMETERS] = {0}, whiten[MATRIX], slope[MATRIX];
   tacit_public_t public;
-  s->program_sampling = s->program_noise = 0;
+  const double usual = 0.8; /* of records, half of which are at the bound that is nearer */
+  s->program_sampling = s->program_noise = s->program_reach = 0;
   tacit_status_t status = tacit_public_open(&public, s->records, err);
   if (status == TACIT_OK) {
     tacit_program_climb(d, tacit_program_prior_density, parameters, theta);
     if (tacit_public_metric(&public, theta, whiten)) {
-      double clip = least_clip * sqrt((double)d);
-      tacit_public_slope(
-          &public,
-          &(tacit_centred_point_t){theta, whiten, clip, least_most * (double)d, TACIT_PROGRAM_SIMULATED, 1},
-          slope);
+      double root = sqrt((double)d);
+      const tacit_centred_point_t point = {
+          theta, whiten, least_clip * root, least_most * (double)d, TACIT_PROGRAM_SIMULATED, 1};
+      tacit_public_slope(&public, &point, slope);
+      status =
+          tacit_public_reach(&public, &point, usual, &s->program_reach) ? TACIT_OK : tacit_error_memory(err);
+      s->program_reach /= root;
     } else {
       status = tacit_error_set(err, TACIT_ERR_NUMERIC, "prior",
                                "at the centre of its prior no record tells anything of the parameters");
@@ -187,13 +190,14 @@ double tacit_program_usual_noise(const tacit_noise_aware_settings_t *s, double n
   return sqrt(usual_tails * sqrt(n_units) * score_noise(s));
 }
 
-/* By the count beyond the core, of sensitivity 1, that of a band and that of a cell. */
+/* By the count beyond the core, of sensitivity 1, that of a band and that of a cell; where scores are within
+ * the core whatever responses are, nobody hides. */
 double tacit_program_hidden(const tacit_noise_aware_settings_t *s) {
-  const double sds = 2.33, of_pair = tacit_program_of_squares(s);
+  const double sds = 2.33, far = 16, of_pair = tacit_program_of_squares(s);
   double beyond = tacit_program_banded_multiplier(s, TACIT_PROGRAM_BEYOND),
          band = 2 * of_pair * tacit_program_banded_multiplier(s, TACIT_PROGRAM_LAST_SCORES),
          cell = of_pair * tacit_program_banded_multiplier(s, TACIT_PROGRAM_SCORE_LENGTHS);
-  return sds / sqrt(pow(beyond, -2) + pow(band, -2) + pow(cell, -2));
+  return s->program_reach < far ? 0 : sds / sqrt(pow(beyond, -2) + pow(band, -2) + pow(cell, -2));
 }
 
 double tacit_program_inflation(const tacit_noise_aware_settings_t *s, size_t dim, double n_units) {

@@ -128,6 +128,7 @@ tacit_noise_aware_settings_t tacit_fit_aware_settings(const tacit_fit_t *fit) {
     settings.records = &fit->model.records;
     settings.program_sampling = fit->aware.program_sampling;
     settings.program_noise = fit->aware.program_noise;
+    settings.program_reach = fit->aware.program_reach;
     return settings;
   }
   tacit_design_response_range(fit->design, &lower, &upper);

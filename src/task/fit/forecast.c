@@ -188,11 +188,10 @@ void tacit_fit_put_poor(const tacit_fit_t *fit, const tacit_noise_aware_settings
         "where columns fill a small part of them, or parameters are elsewhere, it is less sure\n");
     double hidden = tacit_noise_aware_hidden(settings);
     if (hidden >= 1) {
-      tacit_text_printf(
-          to,
-          "plan: not seen at this budget: up to about %.2g wrong records (typed wrongly, codes at a "
-          "bound), %.2g %% of them; the answer would be as if they were not there\n",
-          hidden, 100 * hidden / n_units);
+      tacit_text_printf(to,
+                        "plan: not seen at this budget: up to about %.2g wrong %s (typed wrongly, codes at a "
+                        "bound), %.2g %% of them; the answer would be as if they were not there\n",
+                        hidden, settings->max_rows > 1 ? "persons" : "records", 100 * hidden / n_units);
     }
     double bend = tacit_fit_bend(fit, settings, n_units);
     if (bend > bend_near && !tacit_fit_is_bent(bend)) {
