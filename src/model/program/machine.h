@@ -1,7 +1,7 @@
 /*
  * The machine: straight programs over blocks of 16 records, one operation after another on all lanes of some
  * blocks. Values are floats or doubles; the same source is compiled for both and each instruction set
- * (machine_isa.c, steps_isa.c), with equal bits on all sets.
+ * (machine_isa.c, columns_isa.c, steps_isa.c), with equal bits on all sets.
  */
 #ifndef TACIT_PROGRAM_MACHINE_H
 #define TACIT_PROGRAM_MACHINE_H

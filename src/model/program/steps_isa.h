@@ -1,4 +1,4 @@
-/* What the machine's two files of one instruction set and kind of number share. */
+/* What the machine's files of one instruction set and kind of number share. */
 #ifndef TACIT_PROGRAM_STEPS_ISA_H
 #define TACIT_PROGRAM_STEPS_ISA_H
 
@@ -41,6 +41,12 @@ TACIT_INLINE place_t place(const places_t *places, uint32_t which, size_t first)
 #else
 #define TACIT_MACHINE_NAME(what) TACIT_MACHINE_NAME_(what, TACIT_ISA, float)
 #endif
+
+/* A column as numbers of the machine, and the `number`-th product of n columns from in->a on with n scalars
+ * from in->b on: with two parameter vectors of both, the second's kept in the frame's stash. */
+void TACIT_MACHINE_NAME(load)(const tacit_frame_t *frame, size_t column, place_t d);
+void TACIT_MACHINE_NAME(dot)(const tacit_frame_t *frame, const tacit_instruction_t *in, size_t number,
+                             place_t d);
 
 /* The short operations from an instruction to the last of its run, on all blocks. */
 void TACIT_MACHINE_NAME(steps)(const tacit_instruction_t *in, const places_t *places, size_t n_blocks);
