@@ -53,7 +53,8 @@ TACIT_INLINE void dot_two(const float *x, const real *w, const real *v, size_t n
   out[1] = (other[0] + other[1]) + (other[2] + other[3]);
 }
 
-void TACIT_MACHINE_NAME(dot)(const tacit_frame_t *frame, const tacit_instruction_t *in, size_t number, place_t d) {
+void TACIT_MACHINE_NAME(dot)(const tacit_frame_t *frame, const tacit_instruction_t *in, size_t number,
+                             place_t d) {
   const real *w = (const real *)frame->scalars + in->b, *v = (const real *)frame->scalars_2;
   real *stash = (real *)frame->stash + number * REGISTER;
   for (size_t i = 0; i < frame->n_blocks; i++) {
