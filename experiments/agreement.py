@@ -122,6 +122,20 @@ def of_persons(column, draw, n=8000):
     return formula, {"id": "{type: id}", **columns}, rows
 
 
+def of_sicker(column, draw, n=8000):
+    """Persons with more rows the larger their own effect is; w: one over how many, for the exposed fit."""
+    formula, columns, _ = of_ab(column, draw, n)
+
+    def rows(r):
+        made = []
+        for person in range(n):
+            effect = r.gauss(0, 1)
+            k = min(1 + poisson(r, math.exp(.5 + .7 * effect)), 12)
+            made += [{"id": person, "w": 1 / k, "a": a, "b": b, "y": draw(r, .3 + .4 * a - .2 * b + .5 * effect, a)} for a, b in ab(r, k)]
+        return made
+    return formula, {"id": "{type: id}", "w": number(0, 1), **columns}, rows
+
+
 def of_groups(formula, column, draw, n=8000, n_groups=8):
     """Records of of_ab() in groups, normal in their levels and, less, in their slopes of a."""
     def rows(r):
@@ -203,6 +217,10 @@ KINDS = {
     "groups-hurdle": ("hurdle_poisson", RIGHT, *of_groups("y ~ a + b + (1 | g)", integer(0, 60), lambda r, e, a: 0 if r.random() < .3 else
                                                          min(60, above_zero(lambda: poisson(r, math.exp(e)))), 20000, 12)),
     "persons": ("negbinomial", RIGHT, *of_persons(integer(0, 80), lambda r, e, a: min(80, overdispersed(r, math.exp(e), 2)), 8000)),
+    "sicker-poisson": ("poisson", WRONG, *of_sicker(integer(0, 60), lambda r, e, a: min(60, poisson(r, math.exp(e))))),
+    "sicker-bernoulli": ("bernoulli", WRONG, *of_sicker(BINARY, lambda r, e, a: int(r.random() < share(e)))),
+    "sicker-negbinomial": ("negbinomial", WRONG, *of_sicker(integer(0, 80), lambda r, e, a: min(80, overdispersed(r, math.exp(e), 2)))),
+    "sicker-gamma": ("gamma", WRONG, *of_sicker(TIME, lambda r, e, a: time(r.gammavariate(2, math.exp(e) / 2)))),
     "add-remove": ("weibull", RIGHT, *of_ab(TIME, lambda r, e, a: time(r.weibullvariate(math.exp(e), 1.5)))),
 }
 
@@ -231,13 +249,14 @@ def prepare(tacit, folder, name):
         out = csv.DictWriter(file, list(columns), extrasaction="ignore")
         out.writeheader()
         out.writerows(rows)
-    head = f"dataset: d\nrelation: {'add-remove' if is_add_remove else 'substitute'}\n" + ("unit: id\nmax_rows: 6\n" if is_persons else "unit: row\n")
+    head = f"dataset: d\nrelation: {'add-remove' if is_add_remove else 'substitute'}\n" + (f"unit: id\nmax_rows: {12 if 'w' in columns else 6}\n" if is_persons else "unit: row\n")
     (folder / "s.yaml").write_text(head + "columns:\n" + "".join(f"  {k}: {v}\n" for k, v in columns.items()))
     common = ["fit", formula, "--family", family, "--data", folder / "d.csv", "--schema", folder / "s.yaml", "--quiet"]
     common += ["--n-public", len(rows)] if is_add_remove else []
     truth = folder / "truth.json"
     if not truth.exists():
-        done = run(tacit, *common, "--method", "hmc", "--exposed", "--chains", 2, "--draws", 400, "--warmup", 300, "--seed", 1, "--out", folder / "exposed")
+        weighed = formula.replace("~", "| weights(w) ~") if "w" in columns else formula
+        done = run(tacit, common[0], weighed, *common[2:], "--method", "hmc", "--exposed", "--chains", 2, "--draws", 400, "--warmup", 300, "--seed", 1, "--out", folder / "exposed")
         if done.returncode:
             sys.exit(f"{name}: the exposed fit failed: {done.stderr.strip().splitlines()[-1]}")
         truth.write_text(json.dumps(parameters(tacit, folder / "exposed")))
