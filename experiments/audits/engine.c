@@ -117,6 +117,9 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
   const tacit_program_point_t program = {&adversary.model, centred};
   const tacit_banded_t program_scores = tacit_program_scores(&program),
                        program_slopes = tacit_program_slopes(&program);
+  const tacit_contrast_t by_rows = {&program_scores, 1, 2, (const double[2]){1, 2}, (const double[2]){-1, 1}};
+  const tacit_banded_t contrasts = tacit_contrasts(&by_rows);
+  const tacit_bands_t one_band = {1, (const double[1]){1}, true};
   const tacit_linear_point_t line = {2, identity, theta, 1, of->unit_rows > 1};
   const tacit_banded_t rows_of_line = tacit_linear_rows(&line), scores = tacit_linear_scores(&line);
   const double radii[3] = {0.5, sqrt(2), 2};
@@ -151,6 +154,8 @@ static tacit_status_t release_rows(const audit_case_t *of, tacit_curator_t *cura
     return tacit_curator_release_bands(curator, &program_slopes, &bands, multiplier, out, &sd, err);
   case ROWS_PROGRAM_LENGTHS:
     return tacit_curator_release_lengths(curator, &program_scores, 3, radii, multiplier, out, &sd, err);
+  case ROWS_CONTRASTS:
+    return tacit_curator_release_bands(curator, &contrasts, &one_band, multiplier, out, &sd, err);
   case ROWS_BANDS:
     return tacit_curator_release_bands(curator, &scores, &bands, multiplier, out, &sd, err);
   case ROWS_BANDS_OF_ROWS:

@@ -195,7 +195,7 @@ def run_all():
         statement = json.load(open("persons/privacy.json"))
         assert any("Every unit counts once" in text for text in statement["assumptions"]), statement
         labels = sorted(event["label"] for event in statement["events"])
-        assert len(labels) == 9 and "numbers of rows" in labels and "squares of scores" in labels and statement["unit"] == "who", statement
+        assert len(labels) == 10 and {"numbers of rows", "bands of contrasts"} <= set(labels) and "squares of scores" in labels and statement["unit"] == "who", statement
         rows = list(csv.DictReader(open("persons/summary.csv")))
         assert 0.1 < float(rows[1]["mean"]) < 1.6 and 0.05 < float(rows[1]["sd"]) < 0.4, rows
         done = run(["refit", "persons", "--out", "persons-again"])

@@ -199,6 +199,65 @@ static void test_noise_is_what_was_charged(void **state) {
   close_private(&f);
 }
 
+/* sums (1 + 2 D) <- count, sums of a vector and squares of its elements, of a unit's contrast. */
+static void contrast_of(const tacit_banded_t *of, double radius, size_t n_rows, const double *x,
+                        double *sums) {
+  const double first[3] = {1, 2, 4}, weights[3] = {-1, 0.25, 0.5};
+  const tacit_contrast_t contrast = {of, radius, 3, first, weights};
+  const tacit_banded_t contrasts = tacit_contrasts(&contrast);
+  const tacit_bands_t band = {1, &radius, true};
+  double out[(D + 1) * (D + 2) / 2], sd;
+  tacit_error_t err;
+  tacit_curator_t *curator;
+  open_units(&curator, n_rows, MAX_UNIT, x);
+  assert_ok(tacit_contrast_check(&contrast, &err), err);
+  assert_ok(tacit_curator_release_bands(curator, &contrasts, &band, 1, out, &sd, &err), err);
+  sums[0] = out[0];
+  for (size_t j = 0, diagonal = D + 1; j < D; diagonal += D - j, j++) {
+    sums[1 + j] = out[1 + j] / sqrt(2) * radius;
+    sums[1 + D + j] = out[diagonal] * radius * radius;
+  }
+  tacit_curator_free(curator);
+}
+
+/* A unit's mean score, of a line or of a logistic regression, shortened and then weighted by its rows. */
+static void test_contrasts_weigh_scores_by_numbers_of_rows(void **state) {
+  (void)state;
+  const double weight_of[MAX_UNIT + 1] = {0, -1, 0.25, 0.25, 0.5};
+  const tacit_linear_point_t line = {D, whiten, theta, 0.7, 0};
+  const tacit_score_point_t at = {TACIT_FAMILY_BERNOULLI, 1, theta, whiten, 1, 0};
+  const tacit_family_point_t logistic = {&at, D};
+  support_rng_t rng = {7};
+  size_t n_shortened = 0, n = 200;
+  for (size_t i = 0; i < n; i++) {
+    bool is_line = i & 1;
+    size_t n_rows = 1 + i / 2 % MAX_UNIT;
+    double x[MAX_UNIT * (D + 1)], v[D] = {0}, sums[1 + 2 * D], square = 0, radius = 1;
+    any_unit(&rng, n_rows, 1, x);
+    for (size_t t = 0; t < n_rows; t++) {
+      double *z = x + t * (D + 1), eta = theta[0] * z[0] + theta[1] * z[1] + theta[2] * z[2];
+      z[D] = is_line ? z[D] : z[D] > 0;
+      double residual = is_line ? (z[D] - eta) / 0.7 : z[D] - 1 / (1 + exp(-eta));
+      for (size_t a = 0; a < D * D; a++) {
+        v[a / D] += whiten[a] * z[a % D] * residual / (double)n_rows;
+      }
+    }
+    for (size_t j = 0; j < D; j++) {
+      square += v[j] * v[j];
+    }
+    double factor = weight_of[n_rows] * fmin(1, radius / sqrt(square));
+    n_shortened += square > radius * radius;
+    const tacit_banded_t of = is_line ? tacit_linear_scores(&line) : tacit_family_scores(&logistic);
+    contrast_of(&of, radius, n_rows, x, sums);
+    assert_close(sums[0], 1, 1e-5);
+    for (size_t j = 0; j < D; j++) {
+      assert_close(sums[1 + j], factor * v[j], 1e-4);
+      assert_close(sums[1 + D + j], factor * factor * v[j] * v[j], 1e-4);
+    }
+  }
+  assert_true(n_shortened > n / 4 && n_shortened < 3 * n / 4);
+}
+
 static void test_what_cannot_be_asked_for_is_refused(void **state) {
   (void)state;
   fixture_t f;
@@ -216,6 +275,16 @@ static void test_what_cannot_be_asked_for_is_refused(void **state) {
   assert_int_equal(tacit_linear_check(f.curator, &point, &err), TACIT_ERR_ARGUMENT);
   point = (tacit_linear_point_t){D + 1, whiten, theta, 0.7, 0};
   assert_int_equal(tacit_linear_check(f.curator, &point, &err), TACIT_ERR_ARGUMENT);
+  const double cells[2] = {1, 2}, weights[2] = {-1, 1}, most[2] = {-1, 1.1}, late[2] = {2, 3};
+  const struct {
+    double radius;
+    size_t n;
+    const double *first, *weights;
+  } wrong[] = {{0, 2, cells, weights}, {1, 2, cells, most}, {1, 2, late, weights}, {1, 0, cells, weights}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    const tacit_contrast_t contrast = {&of, wrong[i].radius, wrong[i].n, wrong[i].first, wrong[i].weights};
+    assert_int_equal(tacit_contrast_check(&contrast, &err), TACIT_ERR_ARGUMENT);
+  }
   close_private(&f);
 }
 
@@ -225,6 +294,7 @@ int main(void) {
       cmocka_unit_test(test_neighbours_are_no_further_apart_than_is_charged),
       cmocka_unit_test(test_counts_are_of_lengths),
       cmocka_unit_test(test_noise_is_what_was_charged),
+      cmocka_unit_test(test_contrasts_weigh_scores_by_numbers_of_rows),
       cmocka_unit_test(test_what_cannot_be_asked_for_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

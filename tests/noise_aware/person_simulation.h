@@ -60,7 +60,7 @@ static inline size_t person_data(const person_setup_t *p, const double *theta, t
     } else if (p->phi < 1) {
       effect = log(person_gamma(1 / p->phi - 1, rng));
     }
-    size_t k = person_n_rows(p, own[1], effect, rng);
+    size_t k = person_n_rows(p, own[1], is_gaussian ? effect / sigma : effect, rng);
     offsets[i] = at;
     for (size_t t = 0; t < k; t++, at++) {
       double *x = data + at * (d + 1), eta = theta[0], row_common = sqrt(0.3) * tacit_rng_normal(rng);

@@ -137,6 +137,10 @@ ERRORS = [
      "*out += ratio_bit(noise, one, one);", ["random-exact_bits", "random-exact_discrete"]),
     ("records of a tally are counted at their own rate", "src/boundary/random/tally.c", "(uint64_t)(2 * a + b - (int64_t)x[i])", "(uint64_t)(2 * a + b)",
      ["random-exact_bits", "random-exact_discrete", "random-work", "curator-decisions"]),
+    ("numbers of rows are centred before scores are weighted by them", "src/inference/noise_aware/contrast.c", "(rows->rows[c] - mean) / most", "rows->rows[c] / most",
+     ["noise_aware-persons"]),
+    ("scores are shortened before they are weighted by numbers of rows", "src/model/curator/contrast.c", "(length > c->radius ? c->radius / length : 1)", "1",
+     ["curator-bands"]),
     # ---- accounting
     ("a charge beyond the budget is refused", "src/boundary/account/budget.c", "if (!(after <= budget->rho)) {", "if (!(after <= 1.001 * budget->rho)) {",
      ["account-budget"]),

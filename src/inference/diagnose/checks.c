@@ -77,6 +77,15 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
          "a few records at the bounds of the response, as wrong entries are, would decide: "
          "one sd of what hides them is %.2g sds of an estimate",
          "a tighter public bound of the response, or a larger budget"},
+    [TACIT_CHECK_MORE_ROWS] =
+        {"more-rows",
+         "how far scores of persons with more rows are from the others', over what noise and chance leave",
+         TACIT_SEVERITY_WARNING, 1, false, 0,
+         "persons with more rows have other outcomes, features alike, than those with fewer (%.2g times what "
+         "chance leaves): every person counts once, and with every row counting once the answer would be "
+         "another",
+         "say which is meant: for rows, a column w of the person's number of rows over max_rows and `y | "
+         "weights(w)`"},
     [TACIT_CHECK_NARROW] = {"narrow",
                             "least sd of draws in any direction, in sds that the prior and what was released "
                             "allow, by the noise that the curator added",

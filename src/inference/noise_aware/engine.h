@@ -26,6 +26,7 @@ typedef struct tacit_aware_site {
   /* ---- what the provider finds, besides ---- */
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES];
   double mean_noise, eigenvalue; /* as of tacit_aware_common_t */
+  double contrast;               /* of scores by numbers of rows: contrast.c; 0: none was released */
   bool has_normal_tails;         /* heavy tails of the prior left nothing to climb */
 } tacit_aware_site_t;
 
@@ -47,6 +48,15 @@ typedef struct tacit_aware_fit {
   tacit_feature_scale_t scales[TACIT_NOISE_AWARE_MAX_FEATURES];
   double mean[TACIT_AWARE_MAX_DIM], cov[TACIT_AWARE_MAX_DIM * TACIT_AWARE_MAX_DIM]; /* (d), (d, d) */
 } tacit_aware_fit_t;
+
+/* Scores of units at the last point, in coordinates in which a row's have a variance of about 1. */
+typedef struct tacit_aware_scores_at {
+  tacit_linear_point_t linear; /* the point, by one of these */
+  tacit_score_point_t family;
+  tacit_family_point_t of_family;
+  tacit_program_point_t program;
+  tacit_aware_banded_t banded;
+} tacit_aware_scores_at_t;
 
 /* NULL: there is no such thing, unless said otherwise. */
 struct tacit_aware_provider {
@@ -76,7 +86,8 @@ struct tacit_aware_provider {
   /* Does what has been learned show that it must be learned from the same releases in another way? Then all
    * is cleared and begins again, with has_begun_again. */
   bool (*must_begin_again)(const tacit_aware_site_t *site);
-  void (*clear)(void *of); /* also after failure */
+  void (*scores_at)(const tacit_aware_site_t *site, tacit_aware_scores_at_t *at); /* after learn_scores */
+  void (*clear)(void *of);                                                        /* also after failure */
 
   /* ---- the likelihood of one site's releases, of coefficients theta (d) ---- */
   double (*log_likelihood)(void *of, const double *theta); /* up to a constant */
@@ -144,6 +155,13 @@ TACIT_MUST_USE tacit_status_t tacit_aware_learn_units(tacit_aware_site_t *site, 
 tacit_curator_t *tacit_aware_curator(const tacit_aware_site_t *site);
 /* fit->scales (d) <- mean and variance of each feature in all sites together. */
 void tacit_aware_pool_scales(tacit_aware_fit_t *fit);
+
+/* ---- contrast.c ---- */
+
+/* site->contrast <- how far scores of units with more rows are from the others', over what noise and chance
+ * leave; of units of one row alone, and where the provider has no scores, nothing. */
+TACIT_MUST_USE tacit_status_t tacit_aware_learn_contrast(const tacit_aware_provider_t *of,
+                                                         tacit_aware_site_t *site, tacit_error_t *err);
 
 /* ---- allowed.c ---- */
 

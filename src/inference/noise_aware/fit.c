@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "noise_aware/effects.h"
 #include "noise_aware/engine.h"
 
@@ -187,6 +188,9 @@ tacit_status_t tacit_aware_learn(tacit_aware_fit_t *fit, tacit_error_t *err) {
   if (status == TACIT_OK && of->must_begin_again != NULL && of->must_begin_again(fit->sites)) {
     status = begin_again(of, fit->sites, err);
   }
+  for (size_t i = 0; i < fit->n && status == TACIT_OK; i++) {
+    status = tacit_aware_learn_contrast(of, &fit->sites[i], err);
+  }
   if (status == TACIT_OK && !of->is_regression) { /* what a record tells of a parameter is known by scores */
     pool(fit);
   }
@@ -200,6 +204,14 @@ static bool is_by_effects(const tacit_aware_fit_t *fit) {
   return fit->is_combined && (fit->between > 0 || fit->provider->renew != NULL);
 }
 
+static double worst_contrast(const tacit_aware_fit_t *fit) {
+  double worst = 0;
+  for (size_t i = 0; i < fit->n; i++) {
+    worst = fmax(worst, fit->sites[i].contrast);
+  }
+  return worst;
+}
+
 static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_error_t *err) {
   enum { D = TACIT_NOISE_AWARE_MAX_FEATURES };
   double precision[D * D] = {0};
@@ -207,6 +219,9 @@ static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_error_t *err)
   bool is_known = evidence != NULL && fit->provider->add_information != NULL &&
                   !(fit->between > 0); /* else intervals are wide by what sites differ */
   tacit_status_t status = evidence != NULL ? fit->provider->conclude(fit, evidence, err) : TACIT_OK;
+  if (status == TACIT_OK && evidence != NULL && tacit_aware_has_clusters(fit->common.settings)) {
+    tacit_checks_add(&evidence->checks, TACIT_CHECK_MORE_ROWS, SIZE_MAX, worst_contrast(fit));
+  }
   for (size_t i = 0; i < fit->n && is_known && status == TACIT_OK; i++) {
     is_known = fit->provider->add_information(fit, i, precision);
   }

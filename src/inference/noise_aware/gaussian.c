@@ -100,6 +100,15 @@ static tacit_status_t learn_features(tacit_aware_site_t *site, tacit_error_t *er
   return status;
 }
 
+static void scores_at(const tacit_aware_site_t *site, tacit_aware_scores_at_t *at) {
+  tacit_gaussian_t *g = site->of;
+  at->linear = (tacit_linear_point_t){g->d, g->inverse, g->theta, g->scale, 0};
+  at->banded = (tacit_aware_banded_t){
+      .of = tacit_linear_scores(&at->linear),
+      .n_parts = 3,
+      .parts = {{"whiten", g->d * g->d, g->inverse}, {"theta", g->d, g->theta}, {"scale", 1, &g->scale}}};
+}
+
 /* ---- the likelihood: coefficients are common to sites, or differ; a site's residuals have their own sd,
  * which is drawn given its coefficients: log t, in which they do not trade off (docs/theory.md, 18.9) ---- */
 
@@ -289,6 +298,7 @@ const tacit_aware_provider_t tacit_provider_gaussian = {.events = tacit_gaussian
                                                         .counts_unit_rows = true,
                                                         .size = sizeof(tacit_gaussian_t),
                                                         .learn_features = learn_features,
+                                                        .scores_at = scores_at,
                                                         .log_likelihood = log_likelihood,
                                                         .look = look,
                                                         .begin = begin,

@@ -21,8 +21,9 @@ enum {
 
 /* Shares of mu^2 = 2 rho. */
 typedef struct tacit_gaussian_shares {
-  double count, unit_rows, columns, first, whitened, lengths, rows,
-      scores; /* count, unit_rows 0: there is none; columns: of all; lengths: of rows and of scores, half each
+  double count, unit_rows, contrast, columns, first, whitened, lengths, rows,
+      scores; /* count, unit_rows, contrast 0: there is none; columns: of all; lengths: of rows and of scores,
+               * half each
                */
 } tacit_gaussian_shares_t;
 

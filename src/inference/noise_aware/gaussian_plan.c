@@ -23,13 +23,14 @@ tacit_gaussian_shares_t tacit_gaussian_shares(const tacit_noise_aware_settings_t
   double mu = tacit_gaussian_mu(s), d = (double)s->n_features, n = s->n_units, moments = d / (mu * n);
   tacit_gaussian_shares_t shares = {.count = tacit_aware_is_count_private(s) ? share_count : 0,
                                     .unit_rows = tacit_aware_has_clusters(s) ? share_rows : 0,
+                                    .contrast = tacit_aware_has_clusters(s) ? share_contrast : 0,
                                     .columns = clamp(d / 3 * pow(100 / (mu * n), 2), 0.01, 0.10),
                                     .first = clamp(pow(40 * moments, 2), 0.02, 0.08),
                                     .whitened = clamp(pow(60 * moments, 2), 0.08, 0.30),
                                     .lengths = clamp(pow(300 / (mu * n), 2), 0.02, 0.05)};
   shares.rows = 0.12 - 0.25 * (shares.whitened - 0.08);
-  shares.scores = 1 - shares.count - shares.unit_rows - shares.columns - shares.first - shares.whitened -
-                  shares.lengths - shares.rows;
+  shares.scores = 1 - shares.count - shares.unit_rows - shares.contrast - shares.columns - shares.first -
+                  shares.whitened - shares.lengths - shares.rows;
   return shares;
 }
 
@@ -117,12 +118,17 @@ size_t tacit_gaussian_events(const tacit_noise_aware_settings_t *s, tacit_event_
     double share;
     const char *label;
     size_t count;
-  } planned[] = {
-      {shares.count, "number of units", 1},        {shares.unit_rows, "numbers of rows", 1},
-      {column, "counts of residuals", 1},          {column, "counts of features", s->n_features - 1},
-      {shares.first, "whitened joint moments", 1}, {shares.whitened, "whitened joint moments", 1},
-      {shares.lengths / 2, "lengths of rows", 1},  {shares.lengths / 2, "lengths of scores", 1},
-      {shares.rows, "bands of rows", 1},           {shares.scores, "bands of scores", 1}};
+  } planned[] = {{shares.count, "number of units", 1},
+                 {shares.unit_rows, "numbers of rows", 1},
+                 {shares.contrast, "bands of contrasts", 1},
+                 {column, "counts of residuals", 1},
+                 {column, "counts of features", s->n_features - 1},
+                 {shares.first, "whitened joint moments", 1},
+                 {shares.whitened, "whitened joint moments", 1},
+                 {shares.lengths / 2, "lengths of rows", 1},
+                 {shares.lengths / 2, "lengths of scores", 1},
+                 {shares.rows, "bands of rows", 1},
+                 {shares.scores, "bands of scores", 1}};
   size_t n = 0;
   for (size_t i = 0; i < sizeof planned / sizeof planned[0]; i++) {
     tacit_aware_plan(s, planned[i].share, planned[i].count, planned[i].label, events, &n);

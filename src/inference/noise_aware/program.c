@@ -125,6 +125,18 @@ static tacit_status_t learn_scores(tacit_aware_site_t *site, tacit_error_t *err)
   return status;
 }
 
+static void scores_at(const tacit_aware_site_t *site, tacit_aware_scores_at_t *at) {
+  tacit_program_run_t *run = site->of;
+  tacit_program_seen_t *seen = &run->seen;
+  size_t d = run->parameters->dim;
+  at->program = (tacit_program_point_t){
+      run->settings->records,
+      {seen->theta, seen->whiten, seen->clip, seen->most, TACIT_PROGRAM_SIMULATED, TACIT_PROGRAM_LAST_SEED}};
+  at->banded = (tacit_aware_banded_t){.of = tacit_program_scores(&at->program),
+                                      .n_parts = 2,
+                                      .parts = {{"theta", d, seen->theta}, {"whiten", d * d, seen->whiten}}};
+}
+
 static void clear(void *of) { tacit_public_close(&((tacit_program_run_t *)of)->public); }
 
 /* ---- the posterior ---- */
@@ -282,9 +294,11 @@ const tacit_aware_provider_t tacit_provider_program = {.events = tacit_program_e
                                                        .hidden = tacit_program_hidden,
                                                        .most = tacit_program_most_parameters,
                                                        .check = tacit_program_check,
+                                                       .counts_unit_rows = true,
                                                        .size = sizeof(tacit_program_run_t),
                                                        .open = start,
                                                        .learn_scores = learn_scores,
+                                                       .scores_at = scores_at,
                                                        .clear = clear,
                                                        .log_likelihood = log_likelihood,
                                                        .look = look,

@@ -9,8 +9,7 @@
 
 /*
  * Shares of mu^2, which sum to 1: of slopes before the first score and at the next eight points, of centred
- * scores at seven, and of what goes by length at the last two. Where the number of units is private, the last
- * scores give up what that costs.
+ * scores at seven, and of what goes by length at the last two.
  */
 static const double share_slopes[TACIT_PROGRAM_LOOKS + TACIT_PROGRAM_CENTRED + 1] = {
     0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.02, 0.02, 0.03};
@@ -85,10 +84,15 @@ double tacit_program_most(const tacit_noise_aware_settings_t *s, double n, size_
   return fmax(fmax(least, noise_of_slope * unit), fmin(wide_most * d, most_noise_of_slope * unit));
 }
 
-/* Where the number of units is private, the last scores give up what that costs. */
+/* What units cost that are private in number or have several rows; the last scores give it up. */
+static double share_units(const tacit_noise_aware_settings_t *s) {
+  return (tacit_aware_is_count_private(s) ? share_count : 0) +
+         (tacit_aware_has_clusters(s) ? share_rows + share_contrast : 0);
+}
+
 static double banded_share(const tacit_noise_aware_settings_t *s, tacit_program_banded_kind_t kind) {
-  bool gives_up = kind == TACIT_PROGRAM_LAST_SCORES && tacit_aware_is_count_private(s);
-  return (has_many(s) ? share_banded_of_many : share_banded)[kind] - (gives_up ? share_count : 0);
+  return (has_many(s) ? share_banded_of_many : share_banded)[kind] -
+         (kind == TACIT_PROGRAM_LAST_SCORES ? share_units(s) : 0);
 }
 
 double tacit_program_banded_multiplier(const tacit_noise_aware_settings_t *s,
@@ -114,6 +118,8 @@ size_t tacit_program_events(const tacit_noise_aware_settings_t *s,
     tacit_aware_plan(s, banded_share(s, kind), count, labels[kind], events, &n);
   }
   tacit_aware_plan(s, tacit_aware_is_count_private(s) ? share_count : 0, 1, "number of units", events, &n);
+  tacit_aware_plan(s, tacit_aware_has_clusters(s) ? share_rows : 0, 1, "numbers of rows", events, &n);
+  tacit_aware_plan(s, tacit_aware_has_clusters(s) ? share_contrast : 0, 1, "bands of contrasts", events, &n);
   return n;
 }
 

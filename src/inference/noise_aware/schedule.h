@@ -10,12 +10,12 @@ enum { TACIT_AWARE_ROUNDS = 3 };
 /*
  * Shares of mu^2: moments in the cube, whitened moments, scores at three points, the information; they sum
  * to 1. The last score gives up what the number of units costs, where that is private, of counts the squares
- * of its terms, and of units of several rows the numbers of their rows and the squares of their scores; and
- * of few features residuals along them.
+ * of its terms, and of units of several rows the numbers of their rows, scores by these, and their squares;
+ * and of few features residuals along them.
  */
 static const double share_cube = 0.04, share_whitened = 0.04, share_information = 0.05, share_count = 0.01,
                     share_squares = 0.03;
-static const double share_rows = 0.01, share_clusters = 0.05, share_residuals = 0.05;
+static const double share_rows = 0.01, share_contrast = 0.02, share_clusters = 0.05, share_residuals = 0.05;
 static const double share_score[TACIT_AWARE_ROUNDS] = {0.05, 0.12, 0.70};
 
 /* Least radius of whitened rows in releases of matrices, in units of sqrt(d); and their noise, per record, up

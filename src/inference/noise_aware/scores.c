@@ -187,6 +187,22 @@ static void clear(void *of) {
   tacit_rng_free(run->rng);
 }
 
+static void scores_at(const tacit_aware_site_t *site, tacit_aware_scores_at_t *at) {
+  tacit_aware_run_t *run = site->of;
+  tacit_rounds_t *r = &run->rounds;
+  size_t d = run->surrogate.d;
+  at->family = (tacit_score_point_t){.family = (int)site->settings->family,
+                                     .upper = site->settings->upper,
+                                     .theta = r->last_theta,
+                                     .whiten = r->last_whiten,
+                                     .radius = 1};
+  at->of_family = (tacit_family_point_t){&at->family, d};
+  at->banded =
+      (tacit_aware_banded_t){.of = tacit_family_scores(&at->of_family),
+                             .n_parts = 2,
+                             .parts = {{"theta", d, r->last_theta}, {"whiten", d * d, r->last_whiten}}};
+}
+
 /* ---- the likelihood ---- */
 
 static double log_likelihood(void *of, const double *theta) {
@@ -366,6 +382,7 @@ const tacit_aware_provider_t tacit_provider_scores = {.events = tacit_scores_eve
                                                       .learn_features = learn_features,
                                                       .learn_scores = learn_scores,
                                                       .must_begin_again = must_begin_again,
+                                                      .scores_at = scores_at,
                                                       .clear = clear,
                                                       .log_likelihood = log_likelihood,
                                                       .look = look,

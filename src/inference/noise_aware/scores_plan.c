@@ -40,7 +40,7 @@ double tacit_scores_residuals_share(const tacit_noise_aware_settings_t *settings
 /* Share of the last score. */
 double tacit_scores_last_share(const tacit_noise_aware_settings_t *settings) {
   double others = tacit_scores_squares_share(settings) + tacit_scores_residuals_share(settings) +
-                  (tacit_aware_has_clusters(settings) ? share_rows : 0);
+                  (tacit_aware_has_clusters(settings) ? share_rows + share_contrast : 0);
   return share_score[TACIT_AWARE_ROUNDS - 1] - (tacit_aware_is_count_private(settings) ? share_count : 0) -
          others;
 }
@@ -59,6 +59,7 @@ size_t tacit_scores_events(const tacit_noise_aware_settings_t *settings,
                    {tacit_aware_is_count_private(settings) ? share_count : 0, "number of units"},
                    {tacit_scores_squares_share(settings), "squares of scores"},
                    {tacit_aware_has_clusters(settings) ? share_rows : 0, "numbers of rows"},
+                   {tacit_aware_has_clusters(settings) ? share_contrast : 0, "bands of contrasts"},
                    {tacit_scores_residuals_share(settings), "residuals along features"}};
   size_t n = 0;
   for (size_t i = 0; i < sizeof of_scores / sizeof of_scores[0]; i++) {

@@ -213,6 +213,56 @@ static tacit_status_t serve_program(request_t *r, bool is_of_scores) {
              : status;
 }
 
+/* Scores of either by numbers of rows. */
+static tacit_status_t serve_contrasts(request_t *r, const tacit_aware_banded_t *scores) {
+  const tacit_release_part_t *weights = find(r, "weights"), *radii = find(r, "radii");
+  size_t n = weights != NULL ? weights->n : 0;
+  const tacit_contrast_t contrast = {&scores->of, radii != NULL && radii->n == 1 ? *radii->values : 0, n,
+                                     take(r, "first", n), take(r, "weights", n)};
+  tacit_status_t status = r->is_whole ? tacit_contrast_check(&contrast, r->err) : refuse_serve(r);
+  return status == TACIT_OK ? serve_by_length(r, &(tacit_aware_banded_t){.of = tacit_contrasts(&contrast)})
+                            : status;
+}
+
+static tacit_status_t serve_program_contrasts(request_t *r) {
+  tacit_program_point_t point = {r->settings.records,
+                                 {.theta = take(r, "theta", r->d),
+                                  .whiten = take(r, "whiten", r->d * r->d),
+                                  .clip = 1,
+                                  .most = 1,
+                                  .n_simulated = TACIT_PROGRAM_SIMULATED,
+                                  .seed = TACIT_PROGRAM_LAST_SEED}};
+  tacit_status_t status =
+      r->is_whole ? tacit_program_point_check(r->curator, &point, r->err) : refuse_serve(r);
+  return status == TACIT_OK ? serve_contrasts(r, &(tacit_aware_banded_t){.of = tacit_program_scores(&point)})
+                            : status;
+}
+
+static tacit_status_t serve_family_contrasts(request_t *r) {
+  const tacit_score_point_t at = {.family = (int)r->settings.family,
+                                  .upper = r->settings.upper,
+                                  .theta = take(r, "theta", r->d),
+                                  .whiten = take(r, "whiten", r->d * r->d),
+                                  .radius = 1};
+  const tacit_family_point_t point = {&at, r->d};
+  tacit_status_t status = r->is_whole ? tacit_family_check(r->curator, &point, r->err) : refuse_serve(r);
+  return status == TACIT_OK ? serve_contrasts(r, &(tacit_aware_banded_t){.of = tacit_family_scores(&point)})
+                            : status;
+}
+
+static tacit_status_t serve_regression_contrasts(request_t *r) {
+  if (r->settings.family != TACIT_FAMILY_GAUSSIAN) {
+    return serve_family_contrasts(r);
+  }
+  const tacit_linear_point_t point = {.n_features = r->d,
+                                      .whiten = take(r, "whiten", r->d * r->d),
+                                      .theta = take(r, "theta", r->d),
+                                      .scale = *take(r, "scale", 1)};
+  tacit_status_t status = r->is_whole ? tacit_linear_check(r->curator, &point, r->err) : refuse_serve(r);
+  return status == TACIT_OK ? serve_contrasts(r, &(tacit_aware_banded_t){.of = tacit_linear_scores(&point)})
+                            : status;
+}
+
 static tacit_status_t serve_linear_rows(request_t *r) { return serve_linear(r, false); }
 static tacit_status_t serve_linear_scores(request_t *r) { return serve_linear(r, true); }
 static tacit_status_t serve_program_slopes(request_t *r) { return serve_program(r, false); }
@@ -238,6 +288,8 @@ static const struct {
              {"lengths of scores", serve_linear_scores, false},
              {"bands of rows", serve_linear_rows, false},
              {"bands of scores", serve_linear_scores, false},
+             {"bands of contrasts", serve_regression_contrasts, false},
+             {"bands of contrasts", serve_program_contrasts, true},
              {"centred score", serve_centred_score, true},
              {"slope of centred scores", serve_centred_slope, true},
              {"lengths of slopes", serve_program_slopes, true},

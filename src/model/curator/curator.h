@@ -294,6 +294,35 @@ tacit_banded_t tacit_linear_scores(const tacit_linear_point_t *point);
 TACIT_MUST_USE tacit_status_t tacit_linear_check(const tacit_curator_t *curator,
                                                  const tacit_linear_point_t *point, tacit_error_t *err);
 
+/** Scores of a public point of a regression that has means, tacit_family_moments(): of a unit the mean over
+ * its rows of L x (y - m), without weights; radius and cap are not looked at. Dimension d. */
+typedef struct tacit_family_point {
+  const tacit_score_point_t *at;
+  size_t n_features; /**< d: the model's, which has one response besides */
+} tacit_family_point_t;
+
+tacit_banded_t tacit_family_scores(const tacit_family_point_t *point);
+
+/** TACIT_ERR_ARGUMENT, with the reason, for a point that is none of the curator's model. */
+TACIT_MUST_USE tacit_status_t tacit_family_check(const tacit_curator_t *curator,
+                                                 const tacit_family_point_t *point, tacit_error_t *err);
+
+/**
+ * Scores of units by how many rows they have (docs/theory.md, 18.15): one vector of a unit, shortened to
+ * `radius`, times the weight of the cell that its number of rows lies in. Borrows.
+ */
+typedef struct tacit_contrast {
+  const tacit_banded_t *of; /**< of one vector a unit */
+  double radius;            /**< from 1e-15 to 1e15 */
+  size_t n;
+  const double *first,
+      *weights; /**< shape (n): the least number of rows of each cell, 1 and rising; from -1 to
+                   1 */
+} tacit_contrast_t;
+
+tacit_banded_t tacit_contrasts(const tacit_contrast_t *contrast);
+TACIT_MUST_USE tacit_status_t tacit_contrast_check(const tacit_contrast_t *contrast, tacit_error_t *err);
+
 /** A program at a public point. Borrows. */
 typedef struct tacit_program_point {
   const struct tacit_record_model *model;

@@ -146,6 +146,40 @@ static tacit_status_t release(const tacit_curator_t *curator, const tacit_score_
                             : status;
 }
 
+/* v (d) <- the mean of L x (y - m) over a unit's rows. */
+static void add_family_score(const void *ctx, size_t n_rows, const float *records, double *work, double *v) {
+  const tacit_family_point_t *point = ctx;
+  size_t d = point->n_features;
+  double x[TACIT_MAX_ROW_FEATURES], row[TACIT_MAX_ROW_FEATURES];
+  (void)work;
+  for (size_t t = 0; t < n_rows; t++) {
+    const float *from = records + t * (d + 1);
+    for (size_t j = 0; j < d; j++) {
+      x[j] = (double)from[j];
+    }
+    double y = fmax(fmin((double)from[d], point->at->upper), 0),
+           residual = (y - moments_at(point->at, d, x).mean) / (double)n_rows;
+    (void)tacit_rows_whiten(d, point->at->whiten, x, row);
+    for (size_t j = 0; j < d; j++) {
+      v[j] += row[j] * residual;
+    }
+  }
+}
+
+tacit_banded_t tacit_family_scores(const tacit_family_point_t *point) {
+  return (tacit_banded_t){
+      .name = "scores", .dim = point->n_features, .vectors = add_family_score, .ctx = point};
+}
+
+tacit_status_t tacit_family_check(const tacit_curator_t *curator, const tacit_family_point_t *point,
+                                  tacit_error_t *err) {
+  tacit_status_t status = check_point(curator, point->at, err);
+  return status != TACIT_OK || point->n_features == curator->model->n_features
+             ? status
+             : tacit_error_set(err, TACIT_ERR_ARGUMENT, "model",
+                               "scores are of another model than the curator's records");
+}
+
 tacit_status_t tacit_curator_release_score(tacit_curator_t *curator, const tacit_score_point_t *point,
                                            double noise_multiplier, double *out, double *noise_sd,
                                            tacit_error_t *err) {
