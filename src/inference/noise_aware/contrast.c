@@ -4,9 +4,9 @@
  *
  *     T = sum_i c(k_i) u_i,    c(k) = (k - m) / max(m - 1, k_max - m),
  *
- * u_i the unit's score at the last point, shortened, k_i its number of rows by cells and m the released mean of
- * these: were u_i and k_i independent, T would be noise, and chance of variance sum c^2 u u', which is released
- * with it.
+ * u_i the unit's score at the last point, shortened, k_i its number of rows by cells and m the released mean
+ * of these: were u_i and k_i independent, T would be noise, and chance of variance sum c^2 u u', which is
+ * released with it.
  */
 #include <math.h>
 #include <string.h>
@@ -56,8 +56,8 @@ tacit_status_t tacit_aware_learn_contrast(const tacit_aware_provider_t *of, taci
   tacit_aware_scores_at_t at;
   of->scores_at(site, &at);
   size_t d = at.banded.of.dim, n = site->unit_rows.n;
-  double first[TACIT_AWARE_ROW_CELLS], weights[TACIT_AWARE_ROW_CELLS], values[D * (D + 1) / 2], noise_sd = 0,
-                                                                      radius = longest * sqrt((double)d);
+  double first[TACIT_AWARE_ROW_CELLS], weights[TACIT_AWARE_ROW_CELLS], values[D * (D + 1) / 2],
+      noise_sd = 0, radius = longest * sqrt((double)d);
   weigh(&site->unit_rows, first, weights);
   const tacit_contrast_t contrast = {&at.banded.of, radius, n, first, weights};
   tacit_aware_banded_t banded = at.banded;
