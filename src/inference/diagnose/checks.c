@@ -81,7 +81,7 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
         {"more-rows",
          "how far scores of persons with more rows are from the others', over what noise and chance leave",
          TACIT_SEVERITY_WARNING, 1, false, 0,
-         "persons with more rows have other outcomes, features alike, than those with fewer (%.2g times what "
+         "persons with more rows are off the model in another way than those with fewer (%.2g times what "
          "chance leaves): every person counts once, and with every row counting once the answer would be "
          "another",
          "say which is meant: for rows, a column w of the person's number of rows over max_rows and `y | "

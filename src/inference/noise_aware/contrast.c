@@ -9,7 +9,6 @@
  * released with it.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "noise_aware/engine.h"

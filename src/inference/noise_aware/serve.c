@@ -196,17 +196,22 @@ static tacit_status_t serve_linear(request_t *r, bool is_of_scores) {
                                                                        : tacit_linear_rows(&point)});
 }
 
+/* A program at a public point; clip: of slopes alone. */
+static tacit_status_t take_program_point(request_t *r, bool has_clip, tacit_program_point_t *point) {
+  *point = (tacit_program_point_t){r->settings.records,
+                                   {.theta = take(r, "theta", r->d),
+                                    .whiten = take(r, "whiten", r->d * r->d),
+                                    .clip = has_clip ? *take(r, "clip", 1) : 1,
+                                    .most = 1,
+                                    .n_simulated = TACIT_PROGRAM_SIMULATED,
+                                    .seed = TACIT_PROGRAM_LAST_SEED}};
+  return r->is_whole ? tacit_program_point_check(r->curator, point, r->err) : refuse_serve(r);
+}
+
 /* Slopes of a program at a public point, or its scores. */
 static tacit_status_t serve_program(request_t *r, bool is_of_scores) {
-  tacit_program_point_t point = {r->settings.records,
-                                 {.theta = take(r, "theta", r->d),
-                                  .whiten = take(r, "whiten", r->d * r->d),
-                                  .clip = is_of_scores ? 1 : *take(r, "clip", 1),
-                                  .most = 1,
-                                  .n_simulated = TACIT_PROGRAM_SIMULATED,
-                                  .seed = TACIT_PROGRAM_LAST_SEED}};
-  tacit_status_t status =
-      r->is_whole ? tacit_program_point_check(r->curator, &point, r->err) : refuse_serve(r);
+  tacit_program_point_t point;
+  tacit_status_t status = take_program_point(r, !is_of_scores, &point);
   return status == TACIT_OK
              ? serve_by_length(r, &(tacit_aware_banded_t){.of = is_of_scores ? tacit_program_scores(&point)
                                                                              : tacit_program_slopes(&point)})
@@ -225,15 +230,8 @@ static tacit_status_t serve_contrasts(request_t *r, const tacit_aware_banded_t *
 }
 
 static tacit_status_t serve_program_contrasts(request_t *r) {
-  tacit_program_point_t point = {r->settings.records,
-                                 {.theta = take(r, "theta", r->d),
-                                  .whiten = take(r, "whiten", r->d * r->d),
-                                  .clip = 1,
-                                  .most = 1,
-                                  .n_simulated = TACIT_PROGRAM_SIMULATED,
-                                  .seed = TACIT_PROGRAM_LAST_SEED}};
-  tacit_status_t status =
-      r->is_whole ? tacit_program_point_check(r->curator, &point, r->err) : refuse_serve(r);
+  tacit_program_point_t point;
+  tacit_status_t status = take_program_point(r, false, &point);
   return status == TACIT_OK ? serve_contrasts(r, &(tacit_aware_banded_t){.of = tacit_program_scores(&point)})
                             : status;
 }
