@@ -234,7 +234,8 @@ static inline search_found_t search_bounds(const tacit_compiled_t *p, size_t n_p
   for (size_t r = 0; r < p->n_rows; r++) {
     found.n_bounded_rows += isfinite(p->row_bound[r]) ? 1 : 0;
   }
-  while (found.n_points < n_points) {
+  bool is_bounded = isfinite(s.model.records.grad_bound) || found.n_bounded_rows > 0;
+  while (is_bounded && found.n_points < n_points) { /* else nothing is claimed */
     search_propose(&s);
     search_look(&s, &found);
   }
