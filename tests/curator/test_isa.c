@@ -1,7 +1,9 @@
 /* The same integers, and the same bits of the papers' models, on every instruction set. */
+#include <math.h>
 #include <string.h>
 
 #include "base/isa.h"
+#include "curator/rows.h"
 #include "models/analytic.h"
 #include "models/models.h"
 #include "random/tally.h"
@@ -333,8 +335,53 @@ static void test_paper_models_same_bits_on_every_instruction_set(void **state) {
   tacit_model_clear(&model);
 }
 
+/* Scores, whitened, and their squares: a lane by itself, in the order of its numbers. */
+static void test_scores_are_whitened_as_one_by_one_on_every_instruction_set(void **state) {
+  (void)state;
+  enum { MOST = 40 };
+  support_rng_t rng = {41};
+  for (int round = 0; round < 2000; round++) {
+    size_t d = 1 + support_bits(&rng) % MOST, n = 1 + support_bits(&rng) % 16;
+    double a[MOST * MOST], k[16], expected[16 * MOST], norms[16], squares[MOST * MOST] = {0};
+    float x[16 * MOST];
+    for (size_t i = 0; i < d * d; i++) {
+      a[i] = support_normal(&rng);
+    }
+    for (size_t i = 0; i < 16 * d; i++) {
+      x[i] = (float)support_normal(&rng) * (round % 4 == 0 && i % 37 == 5 ? INFINITY : 1e3f);
+    }
+    for (size_t l = 0; l < n; l++) {
+      double n2 = 0, *u = expected + l * d;
+      for (size_t i = 0; i < d; i++) {
+        u[i] = 0;
+        for (size_t j = 0; j < d; j++) {
+          u[i] += a[i * d + j] * (double)x[j * 16 + l];
+        }
+        n2 += u[i] * u[i];
+      }
+      norms[l] = sqrt(n2);
+      k[l] = isfinite(n2) ? fmax(support_normal(&rng), 0) : 0;
+      for (size_t i = 0; i < d * d && k[l] > 0; i++) {
+        squares[i] += i % d <= i / d ? k[l] * u[i / d] * u[i % d] : 0;
+      }
+    }
+    for (int isa = TACIT_ISA_PORTABLE; isa <= TACIT_ISA_AVX512; isa++) {
+      double rows[16 * MOST], lengths[16], sums[MOST * MOST] = {0};
+      tacit_isa_limit((tacit_isa_t)isa);
+      tacit_rows_functions()->whiten(d, a, x, n, rows, lengths);
+      tacit_rows_functions()->add_squares(d, n, k, rows, sums);
+      for (size_t l = 0; l < n; l++) {
+        assert_true(isfinite(norms[l]) ? lengths[l] == norms[l] : isnan(lengths[l]));
+        assert_true(!isfinite(norms[l]) || memcmp(rows + l * d, expected + l * d, d * sizeof *rows) == 0);
+      }
+      assert_memory_equal(sums, squares, d * d * sizeof *sums);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_scores_are_whitened_as_one_by_one_on_every_instruction_set),
       cmocka_unit_test(test_lattice_kernels_same_integers_on_every_instruction_set),
       cmocka_unit_test(test_blocks_together_same_integers_as_one_by_one),
       cmocka_unit_test(test_log_odds_same_integers_on_every_instruction_set),

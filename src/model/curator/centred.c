@@ -51,17 +51,7 @@ void tacit_centred_whiten(const tacit_record_model_t *model, const tacit_centred
     theta[j] = (float)point->theta[j];
   }
   model->grad(model->ctx, block, 1, theta, gradient);
-  for (size_t lane = 0; lane < n_lanes; lane++) {
-    double n2 = 0, *u = scores + lane * d;
-    for (size_t i = 0; i < d; i++) {
-      u[i] = 0;
-      for (size_t j = 0; j < d; j++) {
-        u[i] += point->whiten[i * d + j] * (double)gradient[j * 16 + lane];
-      }
-      n2 += u[i] * u[i];
-    }
-    norms[lane] = n2 <= DBL_MAX ? sqrt(n2) : NAN;
-  }
+  tacit_rows_functions()->whiten(d, point->whiten, gradient, n_lanes, scores, norms);
 }
 
 /* workspace: other responses by the model at `distribution`, their weights and scores at the point. */
@@ -130,15 +120,10 @@ static bool expect(const tacit_record_model_t *model, const tacit_centred_point_
 static void find_slope(size_t d, size_t n, const tacit_centred_workspace_t *workspace, double clip,
                        double weight, double *slope) {
   memset(slope, 0, d * d * sizeof *slope);
-  for (size_t i = 0; i < n; i++) {
-    double k = weight * workspace->weights[i] * clipped(workspace->norms[i], clip);
-    const double *u = workspace->scores + i * d;
-    for (size_t a = 0; a < d && k > 0; a++) {
-      for (size_t b = 0; b <= a; b++) {
-        slope[a * d + b] += k * u[a] * u[b];
-      }
-    }
+  for (size_t i = 0; i < n; i++) { /* what weights were is not asked for again */
+    workspace->weights[i] = weight * workspace->weights[i] * clipped(workspace->norms[i], clip);
   }
+  tacit_rows_functions()->add_squares(d, n, workspace->weights, workspace->scores, slope);
   for (size_t i = 0; i < d * d; i++) {
     slope[i] = slope[i % d < i / d ? i : i % d * d + i / d];
   }

@@ -26,9 +26,14 @@ typedef struct tacit_row_sum {
   tacit_row_lanes lanes; /* the same function of 16 units, or NULL */
 } tacit_row_sum_t;
 
-/* Those of rows.c and score.c, one table for each instruction set (rows_isa.c). */
+/* Those of rows.c, score.c and centred.c, one table for each instruction set (rows_isa.c). */
 typedef struct tacit_rows_functions {
   tacit_row_lanes score, score_squares, moments, information;
+  /* rows (n_lanes, d) <- A x of the first lanes of x (d, 16), A (d, d); norms <- how long they are, NaN: no
+   * finite number */
+  void (*whiten)(size_t d, const double *a, const float *x, size_t n_lanes, double *rows, double *norms);
+  /* squares (d, d), lower triangle <- sum_i k_i u_i u_i' of those with k_i > 0; u (n, d) */
+  void (*add_squares)(size_t d, size_t n, const double *k, const double *u, double *squares);
 } tacit_rows_functions_t;
 const tacit_rows_functions_t *tacit_rows_functions(void);
 

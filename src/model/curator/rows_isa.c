@@ -38,17 +38,23 @@ TACIT_INLINE vdouble get_rows(const lanes_t *of, size_t t, size_t d, vdouble *x)
   return vdouble_load_floats(from + d * 16);
 }
 
-/* out[l] <- line i + l of L x. */
-TACIT_INLINE void whiten_lines(size_t n_lines, size_t d, const double *whiten, size_t i, const vdouble *x,
-                               vdouble *out) {
-  const double *lines = whiten + i * d;
-  vdouble sums[SIDE] = {0};
-  for (size_t j = 0; j <= i; j++) {
+/* sums[l] += line l of the first n_columns of `lines` (n_lines, d) times x. */
+TACIT_INLINE void add_lines(size_t n_lines, size_t d, size_t n_columns, const double *lines, const vdouble *x,
+                            vdouble *sums) {
+  for (size_t j = 0; j < n_columns; j++) {
 #pragma GCC unroll 4
     for (size_t l = 0; l < n_lines; l++) {
       sums[l] += lines[l * d + j] * x[j];
     }
   }
+}
+
+/* out[l] <- line i + l of L x. */
+TACIT_INLINE void whiten_lines(size_t n_lines, size_t d, const double *whiten, size_t i, const vdouble *x,
+                               vdouble *out) {
+  const double *lines = whiten + i * d;
+  vdouble sums[SIDE] = {0};
+  add_lines(n_lines, d, i + 1, lines, x, sums);
 #pragma GCC unroll 4
   for (size_t l = 0; l < n_lines; l++) {
     for (size_t j = i + 1; j <= i + l; j++) {
@@ -214,7 +220,57 @@ static void information(const void *ctx, size_t n_layers, const double *n_rows, 
   }
 }
 
+/* rows (d), each a lane, to where they are read one after the other. */
+TACIT_INLINE void turn_rows(size_t d, const vdouble *rows, size_t n_lanes, double *to) {
+  double one[DOUBLE_LANES];
+  for (size_t i = 0; i < d; i++) {
+    memcpy(one, &rows[i], sizeof one);
+    for (size_t l = 0; l < n_lanes; l++) {
+      to[l * d + i] = one[l];
+    }
+  }
+}
+
+static void whiten(size_t d, const double *a, const float *x, size_t n_lanes, double *rows, double *norms) {
+  vdouble from[MOST], to[MOST];
+  for (size_t lane = 0; lane < n_lanes; lane += DOUBLE_LANES) {
+    const size_t n_here = n_lanes - lane < DOUBLE_LANES ? n_lanes - lane : DOUBLE_LANES;
+    vdouble n2 = vdouble_set(0);
+    for (size_t j = 0; j < d; j++) {
+      from[j] = vdouble_load_floats(x + j * 16 + lane);
+    }
+    size_t i = 0;
+    for (; i + SIDE <= d; i += SIDE) {
+      vdouble sums[SIDE] = {0};
+      add_lines(SIDE, d, d, a + i * d, from, sums);
+      memcpy(to + i, sums, sizeof sums);
+    }
+    for (; i < d; i++) {
+      to[i] = vdouble_set(0);
+      add_lines(1, d, d, a + i * d, from, to + i);
+    }
+    for (i = 0; i < d; i++) {
+      n2 += to[i] * to[i];
+    }
+    n2 = vdouble_select(n2 <= DBL_MAX, vdouble_sqrt(n2), vdouble_set(NAN));
+    memcpy(norms + lane, &n2, n_here * sizeof *norms);
+    turn_rows(d, to, n_here, rows + lane * d);
+  }
+}
+
+static void add_squares(size_t d, size_t n, const double *k, const double *u, double *restrict squares) {
+  for (size_t i = 0; i < n; i++, u += d) {
+    for (size_t a = 0; a < d && k[i] > 0; a++) {
+      double factor = k[i] * u[a];
+      for (size_t b = 0; b <= a; b++) {
+        squares[a * d + b] += factor * u[b];
+      }
+    }
+  }
+}
+
 #define TABLE_NAME_(isa) tacit_rows_functions_##isa
 #define TABLE_NAME(isa) TABLE_NAME_(isa)
 extern const tacit_rows_functions_t TABLE_NAME(TACIT_ISA);
-const tacit_rows_functions_t TABLE_NAME(TACIT_ISA) = {score, score_squares, moments, information};
+const tacit_rows_functions_t TABLE_NAME(TACIT_ISA) = {score,       score_squares, moments,
+                                                      information, whiten,        add_squares};

@@ -5,12 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "program/graph_internal.h"
+#define TACIT_LANES_DOUBLE                                                                                   \
+  1 /* one number by the lanes' functions, as tacit_op_value() has it without a machine */
+#include "program/lanes.h"
 
 typedef tacit_uniforms_t uniforms_t;
 
 static double next(uniforms_t *s) { return s->next(s); }
-static double quantile(double u) { return tacit_op_value(TACIT_OP_INV_PHI, u, 0, 0); }
+static double quantile(double u) { return lanes_inv_phi(set(u))[0]; }
 static double normal(uniforms_t *s) { return quantile(next(s)); }
 static double inverse_logit(double x) { return 1 / (1 + exp(-x)); }
 
