@@ -4,7 +4,7 @@
 --places: is there one place in the sources for each, so that it can be put in? Nothing is built.
 
 Each error is put into a copy of the sources in SCRATCH, built there, and the tests named beside it run up to the first that fails; --all: where none
-does, the whole quick set, then those named as they run among all tests. Before that all tests named must pass without an error. What was found is kept in SCRATCH/results.json, so that a run that was
+does, those named as they run among all tests, then the whole quick set. Before that all tests named must pass without an error. What was found is kept in SCRATCH/results.json, so that a run that was
 stopped goes on, as long as sources and tests stay as they are; --page writes it as a page. One core is used. Exit status 1: an error was not caught.
 """
 import argparse
@@ -73,8 +73,10 @@ def plant(scratch, error, whole):
     build, full = scratch / "build", ["--setup", "full", *tests]
     try:
         path.write_text(text[:place.start] + after.strip() + text[place.stop:])
-        quick = first_failure(build, tests) or (first_failure(build, []) if whole else None)
-        caught = quick or (first_failure(build, full) if whole else None)
+        quick = first_failure(build, tests)
+        at_length = first_failure(build, full) if whole and not quick else None
+        quick = quick or (first_failure(build, []) if whole and not at_length else None)
+        caught = quick or at_length
     finally:
         path.write_text(text)
     if caught and not quick and first_failure(build, full):
