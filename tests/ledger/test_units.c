@@ -5,7 +5,21 @@
  * A ledger that looks at the relation alone (as versions 1 and 2 did) adds up rows and persons of five rows:
  * epsilon 6.06 for a person at a printed 1.45.
  */
+#include <time.h>
+
 #include "support.h"
+
+static time_t seconds_on;
+
+/* The clock that a ledger looks at. */
+time_t time(time_t *out) {
+  struct timespec now;
+  assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+  if (out != NULL) {
+    *out = now.tv_sec + seconds_on;
+  }
+  return now.tv_sec + seconds_on;
+}
 
 static tacit_spend_request_t request_for(const tacit_event_t *event, tacit_relation_t relation,
                                          const char *unit, uint64_t max_rows) {
@@ -266,7 +280,7 @@ static void test_no_time_tells_how_long_a_run_took(void **unused) {
     tacit_reservation_t spend;
     tacit_error_t err;
     assert_ok(tacit_ledger_reserve(ledger, &request, &spend, &err), err);
-    tacit_sleep(1.1);
+    seconds_on += 86400; /* times are of days */
     assert_ok(tacit_ledger_settle(ledger, &spend, &event, 1, &err), err);
     tacit_ledger_close(ledger);
     char *times = times_of(path);

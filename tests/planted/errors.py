@@ -185,7 +185,7 @@ ERRORS = [
     ("a ledger protects one kind of unit", "src/boundary/ledger/ledger.c", "if (state->unit != NULL && strcmp(state->unit, request->unit) != 0) {",
      "if (state->unit != NULL && request->unit == NULL) {", ["ledger-units"]),
     ("a ledger does not tell how long a run took", "src/boundary/ledger/ledger.c", "  TACIT_THEN(status, copy_time(entry, &reserved, err));\n", "  (void)copy_time;\n",
-     ["ledger-ledger"]),
+     ["ledger-units"]),
     ("kinds of decisions are rounded against us", "src/boundary/ledger/totals.c", "return ldexp(is_up ? ceil(digits) : floor(digits), exponent - 10);",
      "return ldexp(is_up ? floor(digits) : ceil(digits), exponent - 10);", ["ledger-kinds"]),
     ("kinds of decisions are told apart by what they may move by", "src/boundary/ledger/within.c", " && is_equal(a->sensitivity, b->sensitivity) &&", " &&",
