@@ -195,7 +195,7 @@ ERRORS = [
     ("spends of a ledger are charged in full", "src/boundary/ledger/totals.c", "double rho = (double)totals->rho * 0x1p-80 * (1 + 0x1p-50);",
      "double rho = (double)totals->rho * 0x1p-81 * (1 + 0x1p-50);", ["ledger-ledger"]),
     ("entries of a ledger hang together", "src/boundary/ledger/state.c", "if (strcmp(state->head, header->head) != 0) {",
-     "if (strcmp(state->head, header->head) != 0 && state->n_entries == 0) {", ["ledger-damage", "ledger-ledger"]),
+     "if (strcmp(state->head, header->head) != 0 && state->n_entries == 0) {", ["ledger-units"]),
     ("a ledger that another program wrote to is read whole", "src/boundary/ledger/totals.c", "*is_current = status == TACIT_OK && now == counter;",
      "*is_current = status == TACIT_OK;", ["ledger-damage", "ledger-ledger", "ledger-scale"]),
     # ---- parsers and data
