@@ -134,11 +134,11 @@ def run_all():
         row, text = planned("y ~ x", "bernoulli", "private-n.yaml", "100000", "8")
         assert row["iterations"] == 8 and taken in text, text  # the count of units is released too
         row, text = planned("s ~ x", "categorical", "good.yaml", "100000", "8")
-        assert row["iterations"] == 0 and "for categorical" in text, text
+        assert row["iterations"] == 24 and taken in text and "forecast of noise-aware" in text, text  # as a program
         pathlib.Path("visits.yaml").write_text("relation: substitute\ncolumns:\n  n: {type: integer, lower: 0, upper: 400}\n"
                                                "  x: {type: numeric, lower: 0, upper: 1}\n")
         row, text = planned("n ~ x", "poisson", "visits.yaml", "100000", "8", "--clip-grad", "1", "--clip-ratio", "1")
-        assert row["iterations"] == 7 and row["width"] > 1.2 and "takes by itself" not in text, (row, text)
+        assert row["iterations"] == 8 and row["width"] > 1.2 and "Say so: tacit fit takes noise-aware by itself" in text, (row, text)
         assert re.search(r"Recommended: --method dp-", text), text
 
     @case("diagnose says what is wrong in words")
