@@ -212,6 +212,9 @@ static void test_old_ledgers_are_migrated(void **unused) {
   }
 }
 
+#define LAST_TAKEN_AWAY                                                                                      \
+  "DELETE FROM entries WHERE id = 3; DELETE FROM events WHERE entry = 3; UPDATE ledger SET n_entries = 2"
+
 /* What an old ledger could not have held is not migrated, nor is a new one that calls itself old. */
 static void test_broken_ledgers_are_not_migrated(void **unused) {
   static const char *const edits[] = {"UPDATE events SET count = 1 WHERE entry = 2",
@@ -219,8 +222,7 @@ static void test_broken_ledgers_are_not_migrated(void **unused) {
                                       "PRAGMA user_version = 3",
                                       "UPDATE ledger SET epsilon = '60'",
                                       "CREATE TABLE x(y)",
-                                      "DELETE FROM entries WHERE id = 3; DELETE FROM events WHERE entry = 3; "
-                                      "UPDATE ledger SET n_entries = 2"};
+                                      LAST_TAKEN_AWAY};
   tacit_error_t err;
   for (size_t i = 0; i < LENGTH(edits); i++) {
     char path[40];
