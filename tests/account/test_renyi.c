@@ -10,6 +10,23 @@
 #include "account/composition.h"
 #include "account/renyi.h"
 
+/* An event whose n rows of two columns are in a file: kind:FILE. */
+static tacit_event_t event_of_rows(const char *kind, const char *header, const double *first,
+                                   const double *second, size_t n) {
+  char path[] = "/tmp/tacit-rows-XXXXXX", spec[64];
+  FILE *file = fdopen(mkstemp(path), "w");
+  assert_non_null(file);
+  fprintf(file, "%s\n", header);
+  for (size_t k = 0; k < n; k++) {
+    fprintf(file, "%.17g,%.17g\n", first[k], second[k]);
+  }
+  fclose(file);
+  snprintf(spec, sizeof spec, "%s:%s", kind, path);
+  tacit_event_t event = parse(spec, 1);
+  remove(path);
+  return event;
+}
+
 static double renyi_of(const tacit_event_t *event, tacit_relation_t relation, double order) {
   double total;
   tacit_error_t err;
@@ -91,6 +108,25 @@ static void test_tables(void **state) {
   }
 }
 
+/*
+ * A pair of two answers whose second direction costs more: the same bound whichever comes first. Seen to
+ * catch one direction looked at twice.
+ */
+static void test_pairs_are_as_bad_as_their_worse_direction(void **state) {
+  static const double one[] = {0.5, 0.3, 0.99}, other[] = {0.01, 0.6, 0.9};
+  for (size_t i = 0; i < 3; i++) {
+    const double p[] = {one[i], 1 - one[i]}, q[] = {other[i], 1 - other[i]};
+    tacit_event_t ahead = event_of_rows("pair", "p,q", p, q, 2), back = event_of_rows("pair", "p,q", q, p, 2);
+    for (double order = 1.1; order < 50; order *= 1.7) {
+      double sum = q[0] * pow(p[0] / q[0], order) + q[1] * pow(p[1] / q[1], order),
+             turned = p[0] * pow(q[0] / p[0], order) + p[1] * pow(q[1] / p[1], order),
+             worst = log(fmax(sum, turned)) / (order - 1);
+      assert_close(renyi_of(&ahead, TACIT_RELATION_SUBSTITUTE, order) / worst, 1, 1e-9);
+      assert_close(renyi_of(&back, TACIT_RELATION_SUBSTITUTE, order) / worst, 1, 1e-9);
+    }
+  }
+}
+
 /* ---- mixtures of Gaussians ---- */
 
 /* log of the integral of p^order q^(1 - order) by midpoints, of two mixtures with the same weights. */
@@ -114,21 +150,6 @@ static double quadrature(const double *weights, const double *up, const double *
   return (peak + log(sum * step) - 0.5 * log(2 * 3.14159265358979323846)) / (order - 1);
 }
 
-static tacit_event_t mixture_of(const double *weights, const double *shifts, size_t n) {
-  char path[] = "/tmp/tacit-mixture-XXXXXX", spec[64];
-  FILE *file = fdopen(mkstemp(path), "w");
-  assert_non_null(file);
-  fprintf(file, "weight,shift\n");
-  for (size_t k = 0; k < n; k++) {
-    fprintf(file, "%.17g,%.17g\n", weights[k], shifts[k]);
-  }
-  fclose(file);
-  snprintf(spec, sizeof spec, "gaussian-mixture:%s", path);
-  tacit_event_t event = parse(spec, 1);
-  remove(path);
-  return event;
-}
-
 static void assert_renyi(const tacit_event_t *event, tacit_relation_t relation, double order, double truth) {
   double found = renyi_of(event, relation, order);
   assert_true(found >= truth - 1e-13 * (1 + truth) * order / (order - 1) &&
@@ -145,7 +166,7 @@ static void test_mixtures(void **state) {
     weights[1] = (1 - weights[0]) * uniform(&seed);
     weights[2] = 1 - weights[0] - weights[1];
     shifts[2] = shifts[1] + uniform(&seed);
-    tacit_event_t event = mixture_of(weights, shifts, 3);
+    tacit_event_t event = event_of_rows("gaussian-mixture", "weight,shift", weights, shifts, 3);
     for (size_t k = 0; k < 3; k++) {
       half[k] = 0.5 * shifts[k];
       minus[k] = -half[k];
@@ -416,6 +437,7 @@ int main(void) {
       cmocka_unit_test(test_sampled_gaussian),
       cmocka_unit_test(test_laplace),
       cmocka_unit_test(test_tables),
+      cmocka_unit_test(test_pairs_are_as_bad_as_their_worse_direction),
       cmocka_unit_test(test_acceptance),
       cmocka_unit_test(test_information),
       cmocka_unit_test(test_bits_are_covered),

@@ -9,6 +9,7 @@
 #include "random/noise.h"
 #include "random/noise_internal.h"
 #include "random/tables.h"
+#include "random/tally.h"
 #include "statistics.h"
 #include "testing.h"
 
@@ -219,6 +220,49 @@ static void test_numbers_below(void **state) {
   }
 }
 
+/* What five items are worth, as tacit_noise_tally() asks for it. */
+static const double worth[] = {-0.9, -0.3, 0, 0.5, 0.95};
+
+static void tell_worth(void *user, size_t n, const uint64_t *items, double *x) {
+  for (size_t i = 0; i < n; i++) {
+    x[i] = worth[items[i]] * 0x1p32;
+  }
+}
+
+/*
+ * A sum over records counted each at its own rate: its mean, its variance, and E exp(sum) = exp(sum of x), by
+ * which decisions are balanced [Zhang2020]. Seen to catch all records counted at the rate of one that is
+ * worth nothing.
+ */
+static void test_tallies(void **state) {
+  const double a = 0.25, b = 1;
+  size_t n = (size_t)(1e5 * testing_multiplier());
+  double mean = 0, variance = 0, fourth = 0, all = 0;
+  for (size_t i = 0; i < 5; i++) {
+    double up = a + 0.5 * (b + worth[i]), down = a + 0.5 * (b - worth[i]), each = log(up / down);
+    mean += down * each;
+    variance += down * each * each;
+    fourth += down * each * each * each * each;
+    all += worth[i];
+  }
+  double first = 0, second = 0, growth = 0, growths = 0, count = (double)n;
+  tacit_error_t err;
+  for (size_t k = 0; k < n; k++) {
+    int64_t units;
+    assert_ok(tacit_noise_tally(noise, 5, (int64_t)(a * 0x1p32), (int64_t)(b * 0x1p32), tell_worth, NULL,
+                                &units, &err),
+              err);
+    double sum = (double)units * 0x1p-32, e = exp(sum - all);
+    first += sum - mean;
+    second += (sum - mean) * (sum - mean) - variance;
+    growth += e - 1;
+    growths += (e - 1) * (e - 1);
+  }
+  assert_true(fabs(first) <= 5.5 * sqrt(count * variance));
+  assert_true(fabs(second) <= 6 * sqrt(count * (fourth + 2 * variance * variance)));
+  assert_true(fabs(growth) <= 6 * sqrt(growths));
+}
+
 static void test_bad_arguments(void **state) {
   bool bit;
   uint64_t number, mask[1];
@@ -234,6 +278,7 @@ int main(void) {
       cmocka_unit_test(test_bits),          cmocka_unit_test(test_subsets),
       cmocka_unit_test(test_poisson),       cmocka_unit_test(test_large_poisson),
       cmocka_unit_test(test_poisson_table), cmocka_unit_test(test_poisson_is_decided_at_every_digit),
-      cmocka_unit_test(test_numbers_below), cmocka_unit_test(test_bad_arguments)};
+      cmocka_unit_test(test_numbers_below), cmocka_unit_test(test_tallies),
+      cmocka_unit_test(test_bad_arguments)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }
