@@ -197,7 +197,8 @@ def prepare(tacit, said, folder):
         if done.returncode not in (0, 5):
             raise RuntimeError(f"the exposed fit: {told(done)}")
         answer = parameters(tacit, folder / "exposed")
-        answer["Intercept"]["mean"] += moved
+        if is_scale:
+            answer["Intercept"]["mean"] += moved
         kept.write_text(json.dumps({"n": n, "seconds": time.time() - start, "parameters": answer}))
     return json.loads(kept.read_text())
 
