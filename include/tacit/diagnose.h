@@ -88,6 +88,7 @@ typedef enum tacit_check_id {
   TACIT_CHECK_NARROW,
   TACIT_CHECK_UNSEEN,
   TACIT_CHECK_MORE_ROWS,
+  TACIT_CHECK_RARE_LEVELS,
   TACIT_N_CHECKS
 } tacit_check_id_t;
 

@@ -158,6 +158,15 @@ for formula, names in (("y ~ (1 | h) + x", ["sd_h_1", "r_h_1.1", "r_h_1.2"]), ("
 fit("o ~ (1 | `ward no`)", "words", "--epsilon", "20", "--delta", "1e-6", "--draws", "50", "--warmup", "50", family="cumulative")  # cut points and groups alone
 assert releases("words")
 
+# ten records of each of 18 groups, whose sd is that of what is left: at epsilon 8 half of the groups are noise
+lines = [f"{max(-5, min(5, (-1) ** (k % 18) + rng.gauss(0, 1))):.4f},{k % 18}" for k in range(180)]
+pathlib.Path("few.csv").write_text("v,g\n" + "\n".join(lines) + "\n")
+pathlib.Path("few.yaml").write_text("columns:\n  v: {type: numeric, lower: -5, upper: 5}\n  g: {type: categorical, levels: [" + ", ".join(f'"{k}"' for k in range(18)) + "]}\n")
+said = run("fit", "v ~ (1 | g)", "--family", "gaussian", "--data", "few.csv", "--schema", "few.yaml", "--epsilon", "8", "--delta", "1e-6", "--out", "few", "--seed", "5")
+assert "half of its groups have too few records" in said and "no intervals" in said, said
+fit("z ~ (1 | `ward no`)", "many", "--epsilon", "8", "--delta", "1e-6", family="gaussian")
+assert "half of its groups" not in run("diagnose", "many")
+
 # refused, each with what to do
 for words, what in ((("synthesize", "kept", "--rows", "5", "--out", "rows.csv"), "'+ g'"), (("combine", "kept", "again", "--out", "both"), "'+ g'")):
     assert what in run(*words, status=2), words

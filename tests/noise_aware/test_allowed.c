@@ -5,6 +5,7 @@
  */
 #include "program_simulation.h"
 
+#include "noise_aware/program.h"
 #include "noise_aware/simulation.h"
 #include "testing.h"
 
@@ -134,8 +135,70 @@ static void test_programs_are_no_narrower_than_their_releases(void **state) {
   }
 }
 
+/* ---- where draws are ---- */
+
+static double wide_prior(const void *ctx, const double *theta, double *grad) {
+  double sum = 0;
+  for (size_t j = 0; j < *(const size_t *)ctx; j++) {
+    sum -= 0.005 * theta[j] * theta[j];
+    if (grad != NULL) {
+      grad[j] = -0.01 * theta[j];
+    }
+  }
+  return sum;
+}
+
+static void report_all(const void *ctx, const double *theta, double *reported) {
+  memcpy(reported, theta, *(const size_t *)ctx * sizeof *theta);
+}
+
+static double astray(const tacit_program_run_t *run, const double *mean) {
+  tacit_evidence_t evidence = {.n_terms = run->parameters->n_reported};
+  tacit_error_t err;
+  assert_ok(tacit_program_share(run, mean, &evidence, &err), err);
+  for (size_t k = 0; k < evidence.checks.n; k++) {
+    if (evidence.checks.items[k].id == TACIT_CHECK_ASTRAY) {
+      return evidence.checks.items[k].statistic;
+    }
+  }
+  return NAN;
+}
+
+/* Draws whose mean is four sds from the mode along each of three axes are astray by four. */
+static void test_draws_far_from_the_mode_are_told(void **state) {
+  (void)state;
+  size_t d = 3;
+  tacit_program_run_t *run = malloc(sizeof *run);
+  tacit_parameters_t parameters = {
+      .dim = d, .n_reported = d, .log_prior = wide_prior, .report = report_all, .ctx = &d};
+  tacit_noise_aware_settings_t settings = tacit_noise_aware_settings_default();
+  tacit_error_t err = {0};
+  double mode[TACIT_NOISE_AWARE_MAX_NARROW], cov[MATRIX];
+  *run = (tacit_program_run_t){.parameters = &parameters, .settings = &settings, .n = 1000};
+  run->seen.worst = run->seen.score_sd = run->seen.slope_sd = 1;
+  run->bands.scores.n = 1;
+  run->bands.scores.counts[0] = run->n;
+  for (size_t j = 0; j < d; j++) {
+    size_t jj = j * (d + 1);
+    run->seen.slope[jj] = run->seen.steep[jj] = run->n;
+    run->seen.whiten[jj] = run->seen.doubt[jj] = run->bands.noise[jj] = run->bands.tails.squares[jj] = 1;
+  }
+  tacit_program_conclude(run);
+  assert_ok(tacit_program_find_posterior(run, mode, cov, &err), err);
+  assert_close(astray(run, mode), 0, 1e-9);
+  assert_true(tacit_cholesky(d, cov));
+  for (size_t i = 0; i < d; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      mode[i] += 4 * cov[i * d + j];
+    }
+  }
+  assert_close(astray(run, mode), 4, 1e-6);
+  free(run);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_regressions_are_no_narrower_than_their_releases),
-                                     cmocka_unit_test(test_programs_are_no_narrower_than_their_releases)};
+                                     cmocka_unit_test(test_programs_are_no_narrower_than_their_releases),
+                                     cmocka_unit_test(test_draws_far_from_the_mode_are_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,6 +273,9 @@ ERRORS = [
     ("a method that does not go is not recommended", "src/task/fit/compare.c", "if (tacit_fit_aware_obstacle(fit, obstacle)) {",
      "if (tacit_fit_aware_obstacle(fit, obstacle) && fit->family == TACIT_FAMILY_GAUSSIAN) {", ["program-cli", "fit-settings", "fit-run", "cli"]),
     # ---- inference from what is released
+    ("draws that a prior called away are told", "src/inference/noise_aware/program_share.c", "off[j] = mean[j] - mode[j];", "off[j] = mean[j] - mean[j];",
+     ["noise_aware-allowed"]),
+    ("groups that noise hides are told", "src/task/fit/effects_evidence.c", "noise[n / 2]);", "noise[n - 1]);", ["cli-groups"]),
     ("a statistic's noise is that of its kind", "src/task/infer/noise.c", "*l1 = *l2 = first;", "*l1 = *l2 = 0.5 * first;", ["infer"]),
     ("a dropped record is not counted as there", "src/task/publish/columns.c", "if (column->missing == TACIT_MISSING_DROP) {", "if (column->missing == TACIT_MISSING_DROP && is_counts) {",
      ["publish"]),

@@ -54,7 +54,7 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                             "there, root mean square over axes",
                             TACIT_SEVERITY_PROBLEM, 1, false, 0,
                             "draws are far from the mode (%.2g of its sds along an axis, at most 1), as they "
-                            "are where noise leaves many dimensions open: there are no intervals to give",
+                            "are where noise leaves much open: there are no intervals to give",
                             "a larger budget, fewer terms, or more records"},
     [TACIT_CHECK_LOST] =
         {"lost", "share of records whose density or score is no finite number, less three sds of its noise",
@@ -146,6 +146,15 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
                                 TACIT_SEVERITY_WARNING, 3, true, 0.06,
                                 "few records have its rarer level (%.2g times the noise)",
                                 "a larger budget, or pool the level with another"},
+    [TACIT_CHECK_RARE_LEVELS] =
+        {"rare-levels",
+         "of the groups of a term, records of a group in sds of the first release's noise: the median of "
+         "groups",
+         TACIT_SEVERITY_PROBLEM, 2, true, 0,
+         "half of its groups have too few records for this budget (%.2g times the noise, at least 2): "
+         "effects "
+         "and their sd come out too small; no intervals",
+         "a larger budget, or fewer groups, pooled"},
     [TACIT_CHECK_SCALE_VAGUE] = {"scale-vague", "relative error of the released variance",
                                  TACIT_SEVERITY_WARNING, 0.5, false, 0.03,
                                  "its scale is known roughly only (relative error %.2g)",
@@ -212,6 +221,7 @@ static const tacit_check_id_t forbidding[] = {TACIT_CHECK_FAR,
                                               TACIT_CHECK_ASTRAY,
                                               TACIT_CHECK_BENT,
                                               TACIT_CHECK_NARROW,
+                                              TACIT_CHECK_RARE_LEVELS,
                                               TACIT_CHECK_MARGINS_CONTRADICT,
                                               TACIT_CHECK_STATISTIC_CONTRADICTS};
 

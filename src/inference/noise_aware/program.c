@@ -284,7 +284,8 @@ static tacit_status_t conclude(const tacit_aware_fit_t *fit, tacit_evidence_t *e
   tacit_checks_add(&evidence->checks, TACIT_CHECK_BENT, SIZE_MAX, worst.bend);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_UNSEEN, SIZE_MAX, worst.unseen);
   tacit_checks_add(&evidence->checks, TACIT_CHECK_TAILS, SIZE_MAX, worst.tails);
-  return fit->between > 0 ? TACIT_OK : tacit_program_share(fit->sites[fit->n - 1].of, evidence, err);
+  return fit->between > 0 ? TACIT_OK
+                          : tacit_program_share(fit->sites[fit->n - 1].of, fit->mean, evidence, err);
 }
 
 const tacit_aware_provider_t tacit_provider_program = {.events = tacit_program_events,

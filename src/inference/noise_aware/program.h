@@ -122,8 +122,8 @@ typedef struct tacit_program_run {
 /* ---- program.c ---- */
 
 /* program_share.c: sds and shares of the prior. */
-TACIT_MUST_USE tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence,
-                                                  tacit_error_t *err);
+TACIT_MUST_USE tacit_status_t tacit_program_share(const tacit_program_run_t *run, const double *mean,
+                                                  tacit_evidence_t *evidence, tacit_error_t *err);
 /* mode (d), cov (d, d) <- of the posterior, climbed to from run->theta. */
 TACIT_MUST_USE tacit_status_t tacit_program_find_posterior(const tacit_program_run_t *run, double *mode,
                                                            double *cov, tacit_error_t *err);

@@ -78,10 +78,26 @@ static void add_pulls(const tacit_program_run_t *run, const double *theta, const
   }
 }
 
+/* How far the mean of draws is from the mode, in the sds of its normal, root mean square over axes: where
+ * slopes are known badly a prior may call draws to where nothing released tells, and all else is looked at
+ * here. */
+static double find_astray(size_t d, const double *mode, const double *cov, const double *mean) {
+  double factor[MATRIX], off[TACIT_NOISE_AWARE_MAX_NARROW];
+  memcpy(factor, cov, d * d * sizeof *factor);
+  if (!tacit_cholesky(d, factor)) {
+    return INFINITY;
+  }
+  for (size_t j = 0; j < d; j++) {
+    off[j] = mean[j] - mode[j];
+  }
+  tacit_solve_lower(d, factor, off);
+  return sqrt(tacit_dot(d, off, off) / (double)d);
+}
+
 /* Shares by the prior where the posterior is, and how far it pulls; sds by the prior where it is highest
  * itself. */
-tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidence_t *evidence,
-                                   tacit_error_t *err) {
+tacit_status_t tacit_program_share(const tacit_program_run_t *run, const double *mean,
+                                   tacit_evidence_t *evidence, tacit_error_t *err) {
   const tacit_parameters_t *of = run->parameters;
   double mode[TACIT_NOISE_AWARE_MAX_NARROW], centre[TACIT_NOISE_AWARE_MAX_NARROW] = {0}, cov[MATRIX],
                                              prior[MATRIX];
@@ -90,6 +106,8 @@ tacit_status_t tacit_program_share(const tacit_program_run_t *run, tacit_evidenc
       slopes != NULL ? tacit_program_find_posterior(run, mode, cov, err) : tacit_error_memory(err);
   TACIT_THEN(status, find_slopes(of, mode, slopes, err));
   if (status == TACIT_OK) {
+    double off = find_astray(of->dim, mode, cov, mean);
+    tacit_checks_add(&evidence->checks, TACIT_CHECK_ASTRAY, SIZE_MAX, isnan(off) ? INFINITY : off);
     add_pulls(run, mode, cov, slopes, evidence);
   }
   if (status == TACIT_OK && touch(of, mode, prior)) {

@@ -4,10 +4,12 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "diagnose/diagnose.h"
 #include "fit/fit_internal.h"
 
 /* Where the effects of factor t begin among what is reported. */
@@ -92,6 +94,33 @@ static bool is_of_prior(tacit_check_id_t id) {
          id == TACIT_CHECK_SEPARATION;
 }
 
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/*
+ * Half of a factor's levels in at most twice the noise of the first release: what is released of them is
+ * mostly noise, which shrinks effects and their sd, with nothing else to be seen. noise: one
+ * workspace.
+ */
+static void check_levels(tacit_fit_t *fit, const tacit_checks_t *checks, size_t t, double *noise) {
+  tacit_level_effects_t f = fit->effects->factors[t];
+  size_t n = 0;
+  for (size_t k = 0; k < checks->n; k++) {
+    const tacit_check_t *check = &checks->items[k];
+    size_t feature = check->id == TACIT_CHECK_RARE_LEVEL ? feature_of(fit, check->term) : SIZE_MAX;
+    if (feature >= f.first && feature < f.first + f.n_levels - 1) {
+      noise[n++] = check->statistic;
+    }
+  }
+  if (n > 0) {
+    qsort(noise, n, sizeof *noise, compare);
+    tacit_checks_add(&fit->evidence.checks, TACIT_CHECK_RARE_LEVELS, effects_at(fit->effects, t) - 1,
+                     noise[n / 2]);
+  }
+}
+
 tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *err) {
   tacit_evidence_t *of = tacit_alloc(1, sizeof *of), *to = &fit->evidence;
   size_t n = fit->effects->aware.n_reported;
@@ -124,6 +153,12 @@ tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *er
       to->checks.items[to->checks.n++] = check;
     }
   }
+  double *noise = tacit_alloc(of->checks.n + 1, sizeof *noise);
+  for (size_t t = 0; noise != NULL && t < fit->effects->aware.n; t++) {
+    check_levels(fit, &of->checks, t, noise);
+  }
+  tacit_status_t status = noise != NULL ? TACIT_OK : tacit_error_memory(err);
+  tacit_free(noise);
   tacit_free(of);
-  return TACIT_OK;
+  return status;
 }
