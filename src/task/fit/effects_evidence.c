@@ -101,8 +101,8 @@ static int compare(const void *a, const void *b) {
 
 /*
  * Half of a factor's levels in at most twice the noise of the first release: what is released of them is
- * mostly noise, which shrinks effects and their sd, with nothing else to be seen. noise: one
- * workspace.
+ * mostly noise, which shrinks effects and their sd, with nothing else to be seen. Of linear regressions,
+ * whose slopes are these releases; others learn theirs from scores later. noise: workspace, a number a check.
  */
 static void check_levels(tacit_fit_t *fit, const tacit_checks_t *checks, size_t t, double *noise) {
   tacit_level_effects_t f = fit->effects->factors[t];
@@ -154,7 +154,8 @@ tacit_status_t tacit_fit_evidence_of_effects(tacit_fit_t *fit, tacit_error_t *er
     }
   }
   double *noise = tacit_alloc(of->checks.n + 1, sizeof *noise);
-  for (size_t t = 0; noise != NULL && t < fit->effects->aware.n; t++) {
+  bool is_linear = fit->family == TACIT_FAMILY_GAUSSIAN;
+  for (size_t t = 0; noise != NULL && is_linear && t < fit->effects->aware.n; t++) {
     check_levels(fit, &of->checks, t, noise);
   }
   tacit_status_t status = noise != NULL ? TACIT_OK : tacit_error_memory(err);
