@@ -124,6 +124,8 @@ static void test_pairs_are_as_bad_as_their_worse_direction(void **state) {
       assert_close(renyi_of(&ahead, TACIT_RELATION_SUBSTITUTE, order) / worst, 1, 1e-9);
       assert_close(renyi_of(&back, TACIT_RELATION_SUBSTITUTE, order) / worst, 1, 1e-9);
     }
+    tacit_event_clear(&ahead);
+    tacit_event_clear(&back);
   }
 }
 
