@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "augment/population_internal.h"
 
 static double sum_at(const double *sums, size_t i, tacit_change_t change) {
@@ -30,11 +31,6 @@ static double log_chosen(const tacit_noise_distribution_t *distribution, const d
   return score[distribution->chosen] - most - log(sum);
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* log of the integral of e^(at + slope (u - from)) over an interval of length `length`, at `at` in its
  * beginning. */
 static double log_piece(double at, double slope, double length) {
@@ -54,7 +50,7 @@ static double log_moved(const tacit_noise_distribution_t *distribution, const do
   for (size_t i = 0; i < n; i++) {
     kink[i] = (sum_at(sums, i, change) - values[i]) / distribution->as.scale;
   }
-  qsort(kink, n, sizeof *kink, compare);
+  tacit_sort_numbers(n, kink);
   double at = 0, slope = (double)n; /* of the exponent, before the first kink */
   for (size_t i = 0; i < n; i++) {
     at -= kink[i] - kink[0];

@@ -152,8 +152,7 @@ static const tacit_check_info_t infos[TACIT_N_CHECKS] = {
          "groups",
          TACIT_SEVERITY_PROBLEM, 2, true, 0,
          "half of its groups have too few records for this budget (%.2g times the noise, at least 2): "
-         "effects "
-         "and their sd come out too small; no intervals",
+         "effects and their sd come out too small; no intervals",
          "a larger budget, or fewer groups, pooled"},
     [TACIT_CHECK_SCALE_VAGUE] = {"scale-vague", "relative error of the released variance",
                                  TACIT_SEVERITY_WARNING, 0.5, false, 0.03,

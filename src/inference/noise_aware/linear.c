@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "noise_aware/noise_aware_internal.h"
 
 /* Four sums at a time: a single one would wait for each addition. */
@@ -200,15 +201,10 @@ double tacit_shrink_entry(const tacit_shrinkage_t *by, double entry) {
   return entry * fmax(by->trust, 1 - standing_out * by->noise_var / (entry * entry + 1e-300));
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 double tacit_median(size_t n, double *values) {
   if (n == 0) {
     return 0;
   }
-  qsort(values, n, sizeof *values, compare);
+  tacit_sort_numbers(n, values);
   return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sort.h"
 #include "curator/rows.h"
 
 enum { CELLS = TACIT_PIT_CELLS };
@@ -54,11 +55,6 @@ static workspace_t workspace_in(const tacit_record_model_t *model, const tacit_p
                        .reference = {.values = work + 3 * n, .below = work + 4 * n}};
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The record's other responses at theta; false: the program says nothing of them. */
 static bool refer(const tacit_record_model_t *model, const tacit_pit_point_t *point, uint64_t seed,
                   const float *record, workspace_t *workspace) {
@@ -68,7 +64,7 @@ static bool refer(const tacit_record_model_t *model, const tacit_pit_point_t *po
   r->own = are_drawn ? 1 / (double)(r->n + 1) : 0;
   model->responses(model->ctx, record, point->theta, seed, r->n, r->values, NULL, workspace->weights);
   if (are_drawn) { /* values that are gone through rise already, and have weights of their own */
-    qsort(r->values, r->n, sizeof *r->values, compare);
+    tacit_sort_numbers(r->n, r->values);
   }
   r->below[0] = 0;
   for (size_t i = 0; i < r->n; i++) {

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/sort.h"
 #include "fit/fit_internal.h"
 #include "report/read_internal.h"
 
@@ -171,14 +172,9 @@ static tacit_family_moments_t moments_of(const tacit_fit_t *fit, const checked_t
                           : tacit_family_moments(fit->family, fit->aware.upper, eta);
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* cuts (n - 1) <- quantiles; the values are sorted. */
 static void cut(double *values, size_t n_values, size_t n, double *cuts) {
-  qsort(values, n_values, sizeof *values, compare);
+  tacit_sort_numbers(n_values, values);
   for (size_t b = 1; b < n; b++) {
     cuts[b - 1] = values[b * n_values / n];
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "fit/fit_internal.h"
 #include "report/report.h"
 
@@ -67,13 +68,8 @@ static double expected(tacit_family_t family, double eta) {
                                           : eta;
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 void tacit_curve_band(double *values, size_t n, double *low, double *middle, double *high) {
-  qsort(values, n, sizeof *values, compare);
+  tacit_sort_numbers(n, values);
   *low = values[n / 20];
   *middle = values[n / 2];
   *high = values[n - 1 - n / 20];

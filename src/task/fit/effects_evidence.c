@@ -4,11 +4,11 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "diagnose/diagnose.h"
 #include "fit/fit_internal.h"
 
@@ -94,11 +94,6 @@ static bool is_of_prior(tacit_check_id_t id) {
          id == TACIT_CHECK_SEPARATION;
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /*
  * Half of a factor's levels in at most twice the noise of the first release: what is released of them is
  * mostly noise, which shrinks effects and their sd, with nothing else to be seen. Of linear regressions,
@@ -115,7 +110,7 @@ static void check_levels(tacit_fit_t *fit, const tacit_checks_t *checks, size_t 
     }
   }
   if (n > 0) {
-    qsort(noise, n, sizeof *noise, compare);
+    tacit_sort_numbers(n, noise);
     tacit_checks_add(&fit->evidence.checks, TACIT_CHECK_RARE_LEVELS, effects_at(fit->effects, t) - 1,
                      noise[n / 2]);
   }

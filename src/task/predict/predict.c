@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "augment/augment_internal.h"
 #include "predict/predict_internal.h"
 
@@ -234,11 +235,6 @@ tacit_status_t tacit_predict(const tacit_predictor_t *p, const tacit_new_rows_t 
   return status;
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Quantiles between order statistics, as in tacit_summarise(). */
 static double quantile(const double *sorted, size_t n, double p) {
   double position = p * (double)(n - 1);
@@ -256,7 +252,7 @@ tacit_summary_t tacit_prediction_summary(double *draws, size_t n) {
   for (size_t i = 0; i < n; i++) {
     squares += (draws[i] - mean) * (draws[i] - mean);
   }
-  qsort(draws, n, sizeof *draws, compare);
+  tacit_sort_numbers(n, draws);
   return (tacit_summary_t){.mean = mean,
                            .sd = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN,
                            .q5 = quantile(draws, n, 0.05),
